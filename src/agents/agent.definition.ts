@@ -1,0 +1,86 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { type AgentCardSchema, TaskState } from '../protocol/index.js';
+import type { AgentExecutor } from './agent.executor.js';
+
+type CardInit = MessageInitShape<typeof AgentCardSchema>;
+export type SkillInit = NonNullable<CardInit['skills']>[number];
+export type ProviderInit = NonNullable<CardInit['provider']>;
+
+/** What happens to a turn whose replica died: run again at most `retries` times, then (or at once with 0) FAILED. */
+export interface CrashPolicy {
+  readonly retries: number;
+}
+
+/** How the service treats an agent. Times in milliseconds. */
+export interface AgentSettings {
+  /** A blocking send returns the running task after this long. */
+  readonly blockingCapMs: number;
+  /** A turn that yields nothing for this long fails with the reason. */
+  readonly inactivityMs: number;
+  /** From the cancel signal until the service commits CANCELED by itself. */
+  readonly cancelGraceMs: number;
+  /** Turns that one replica runs at once; further ones wait as SUBMITTED. */
+  readonly concurrency: number;
+  /** Events in flight between the agent and the log before the agent has to wait. */
+  readonly window: number;
+  readonly crash: CrashPolicy;
+  /** The same caller, messageId and content give the same task. */
+  readonly idempotentSend: boolean;
+  /**
+   * The agent may answer with a direct Message. A stream or an immediate reply then waits up to
+   * `directReplyWindowMs` for the first event before it shows the task; a Message that comes later completes
+   * the task with itself as the status message.
+   */
+  readonly directReplies: boolean;
+  readonly directReplyWindowMs: number;
+  /** Non-terminal states at which a stream closes. */
+  readonly streamClosesAt: readonly TaskState[];
+  /** Joins adjacent text parts of an artifact when the task ends. */
+  readonly compactText: boolean;
+  /** A2A 0.3 is served beside 1.0. */
+  readonly v03: boolean;
+}
+
+export const AGENT_SETTINGS: AgentSettings = {
+  blockingCapMs: 300_000,
+  inactivityMs: 300_000,
+  cancelGraceMs: 5_000,
+  concurrency: 1_000,
+  window: 256,
+  crash: { retries: 0 },
+  idempotentSend: true,
+  directReplies: false,
+  directReplyWindowMs: 200,
+  streamClosesAt: [TaskState.INPUT_REQUIRED],
+  compactText: false,
+  v03: false,
+};
+
+/** An agent as the operator describes it. The card is built from this and from what is really served. */
+export interface AgentDefinition {
+  /** Names the agent in addresses and as `tenant`: `[a-z0-9][a-z0-9-]{0,62}`. */
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  /** The agent's own release. */
+  readonly version: string;
+  readonly provider?: ProviderInit;
+  readonly documentationUrl?: string;
+  readonly iconUrl?: string;
+  readonly skills: readonly SkillInit[];
+  readonly defaultInputModes: readonly string[];
+  readonly defaultOutputModes: readonly string[];
+  readonly extensions?: readonly { uri: string; description?: string; required?: boolean }[];
+  readonly streaming: boolean;
+  readonly settings: AgentSettings;
+  readonly executor: AgentExecutor;
+}
+
+/** The agents that this service serves. */
+export abstract class AgentRegistry {
+  /** The agent of that id, or undefined. */
+  abstract get(id: string): AgentDefinition | undefined;
+  abstract list(): readonly AgentDefinition[];
+  /** The agent at the root addresses and behind an empty tenant. */
+  abstract get default(): AgentDefinition;
+}

@@ -1,0 +1,31 @@
+import type { OperationName } from './operations.js';
+
+/** Who calls. Every stored thing belongs to one (organisation, subject); an open deployment knows one anonymous principal. */
+export interface Principal {
+  readonly organisation: string;
+  readonly subject: string;
+  readonly scopes: ReadonlySet<string>;
+}
+
+export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC';
+export type ProtocolVersion = '1.0' | '0.3';
+
+/** All that is known of one call beside its request. Made by the dispatcher, read by everything below. */
+export interface CallContext {
+  readonly operation: OperationName;
+  readonly binding: Binding;
+  readonly version: ProtocolVersion;
+  /** Id of the agent that is called. */
+  readonly agent: string;
+  readonly principal: Principal;
+  /** URIs of the extensions that the client listed and the agent speaks. */
+  readonly extensions: readonly string[];
+  /** Aborts when the client has left or its deadline has passed. Ends the call, never the task. */
+  readonly signal: AbortSignal;
+  /** The last event number that the client has seen (`Last-Event-ID`), for SubscribeToTask. */
+  readonly lastEventId?: number;
+  /** W3C `traceparent` of the caller, kept with the turn. */
+  readonly traceparent?: string;
+  /** Service parameters for the reply (header or metadata names, lower case), filled on the way. */
+  readonly reply: Map<string, string>;
+}
