@@ -1,0 +1,13 @@
+import type { Principal } from '../protocol/index.js';
+
+/** What a caller shows of itself. Each binding gives its own: HTTP headers or gRPC metadata. */
+export interface Credentials {
+  /** The value of a header or metadata entry (name in lower case), or undefined. */
+  header(name: string): string | undefined;
+}
+
+/** Tells who calls. */
+export abstract class Authenticator {
+  /** @throws A2AError `unauthenticated` without a valid credential, `unavailable` when it cannot be checked now. */
+  abstract authenticate(credentials: Credentials): Promise<Principal>;
+}
