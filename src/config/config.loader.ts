@@ -1,0 +1,109 @@
+import { isIPv4 } from 'node:net';
+import { resolve } from 'node:path';
+import { readFlags } from './command.line.js';
+import { readConfigFile } from './config.file.js';
+import { Config } from './config.js';
+import { ConfigError, type ConfigProblem } from './config.problem.js';
+import {
+  flagOf,
+  SETTING_LIST,
+  SETTINGS,
+  type Setting,
+  type SettingName,
+  type SettingValues,
+  variableOf,
+} from './settings.js';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Given {
+  readonly value: unknown;
+  readonly where: string;
+}
+
+/**
+ * The settings from flags, else the environment, else the YAML file that `PARLEY_CONFIG` or `--config` names,
+ * else defaults. An empty variable counts as not set.
+ *
+ * @throws ConfigError with every problem at once
+ */
+export function loadConfig(env: Environment = process.env, argv: readonly string[] = []): Config {
+  const flags = readFlags(argv);
+  const path = flags.config ?? env.PARLEY_CONFIG;
+  const file = path ? readConfigFile(path) : undefined;
+  const problems: ConfigProblem[] = [...(file?.problems ?? [])];
+  const values: Partial<Record<SettingName, unknown>> = {};
+
+  const find = (name: SettingName): Given | undefined => {
+    const variable = variableOf(name);
+    if (flags[name] !== undefined) return { value: flags[name], where: flagOf(name) };
+    if (env[variable]) return { value: env[variable], where: variable };
+    return file?.entries.get(name);
+  };
+  for (const [name, setting] of SETTING_LIST) {
+    const given = find(name);
+    const result = setting.schema.safeParse(given?.value);
+    if (result.success) values[name] = result.data;
+    else for (const issue of result.error.issues) problems.push(problemOf(given, setting, issue.message));
+  }
+  for (const [name, { where }] of file?.entries ?? []) {
+    if (!(name in SETTINGS))
+      problems.push({ where, what: 'there is no such setting; --help lists them all' });
+  }
+  problems.push(...contradictions(values as Partial<SettingValues>));
+  if (problems.length > 0) throw new ConfigError(problems);
+  return complete(values as SettingValues);
+}
+
+/** Variables that look like settings but are none, so that a slip of the pen does not go unnoticed. */
+export function unknownVariables(env: Environment = process.env): string[] {
+  const known = new Set(['PARLEY_CONFIG', ...SETTING_LIST.map(([name]) => variableOf(name))]);
+  // Kubernetes sets the latter group by itself where a Service is called "parley".
+  const foreign = /^PARLEY_(TEST_.*|(.*_)?(SERVICE_HOST|SERVICE_PORT.*|PORT|PORT_\d+_.*))$/;
+  return Object.keys(env).filter(
+    (name) => name.startsWith('PARLEY_') && !known.has(name) && !foreign.test(name),
+  );
+}
+
+function problemOf(given: Given | undefined, setting: Setting, advice: string): ConfigProblem {
+  const shown = setting.secret ? 'the value is not valid' : `${JSON.stringify(given?.value)} is not valid`;
+  return { where: given?.where ?? 'default', what: `${shown}; ${advice}` };
+}
+
+/** What is wrong between settings that are each valid. */
+function contradictions(values: Partial<SettingValues>): ConfigProblem[] {
+  const { agents, defaultAgent, host, httpPort, grpcPort, insecureOpen } = values;
+  const problems: ConfigProblem[] = [];
+  if (agents && defaultAgent && !agents.includes(defaultAgent)) {
+    problems.push({
+      where: variableOf('defaultAgent'),
+      what: `"${defaultAgent}" is not served; give one of ${agents.join(', ')}, or add it to ${variableOf('agents')}`,
+    });
+  }
+  if (httpPort && httpPort === grpcPort) {
+    problems.push({
+      where: variableOf('grpcPort'),
+      what: `${grpcPort} is the HTTP port too; give another one`,
+    });
+  }
+  if (host && !isLoopback(host) && insecureOpen === false) {
+    problems.push({
+      where: variableOf('host'),
+      what: `${host} is reachable from outside and no authentication is configured; give 127.0.0.1, or set ${variableOf('insecureOpen')}=true if that is what you want`,
+    });
+  }
+  return problems;
+}
+
+const isLoopback = (host: string) =>
+  host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+
+function complete(values: SettingValues): Config {
+  const dataDir = resolve(values.dataDir);
+  return new Config({
+    ...values,
+    dataDir,
+    deploymentsFile: resolve(values.deploymentsFile ?? `${dataDir}/deployments.log`),
+    logFormat: values.logFormat ?? (process.stdout.isTTY ? 'pretty' : 'json'),
+  });
+}

@@ -1,0 +1,5 @@
+export { packageVersion } from './command.line.js';
+export * from './config.js';
+export * from './config.loader.js';
+export * from './config.module.js';
+export * from './config.problem.js';

@@ -1,0 +1,67 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+
+/**
+ * The kinds of value a setting can have. Each reads both the text of an environment variable or flag and the
+ * native value of the YAML file, and its only error is the sentence that says what to give instead.
+ */
+export const wholeNumber = (min: number, max: number) => {
+  const error = `give a whole number from ${min} to ${max}`;
+  const read = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value);
+  return z.preprocess(read, z.int({ error }).min(min, { error }).max(max, { error }));
+};
+
+export const port = () => wholeNumber(0, 65_535);
+export const milliseconds = (min = 1) => wholeNumber(min, 2_147_483_647);
+
+export const text = (error = 'give a text that is not empty') => z.string({ error }).min(1, { error });
+
+export const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
+  z.enum(values, { error: `give one of ${values.join(', ')}` });
+
+export const flag = () => {
+  const read = (value: unknown) =>
+    value === 'true' || value === '1' ? true : value === 'false' || value === '0' ? false : value;
+  return z.preprocess(read, z.boolean({ error: 'give true or false' }));
+};
+
+/** Comma separated in the environment, a list or the same text in the YAML file. */
+export const list = <T extends z.ZodType<string>>(item: T, error: string) => {
+  const read = (value: unknown) =>
+    typeof value === 'string'
+      ? value
+          .split(',')
+          .map((entry) => entry.trim())
+          .filter(Boolean)
+      : value;
+  return z.preprocess(read, z.array(item, { error }));
+};
+
+export const agentId = () => {
+  const error = 'give an agent id: a-z, 0-9 and "-", at most 63 characters';
+  return z.string({ error }).regex(/^[a-z0-9][a-z0-9-]{0,62}$/, { error });
+};
+
+export const cidr = () => {
+  const error = 'give addresses or CIDR blocks such as 10.0.0.0/8, separated by commas';
+  const valid = (value: string) => {
+    const [address = '', bits, ...rest] = value.split('/');
+    const family = isIP(address);
+    const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+    return family !== 0 && fits && rest.length === 0;
+  };
+  return z.string({ error }).refine(valid, { error });
+};
+
+/** An absolute URL of one of the protocols. */
+export const url = (protocols: readonly string[], example: string) => {
+  const error = `give a URL such as ${example}`;
+  const valid = (value: string) => URL.canParse(value) && protocols.includes(new URL(value).protocol);
+  return z.string({ error }).refine(valid, { error });
+};
+
+export const hostAndPort = () => {
+  const error = 'give host:port such as agents.example.com:443';
+  const valid = (value: string) => /^(\[[0-9a-fA-F:]+\]|[^\s:/]+):\d{1,5}$/.test(value);
+  return z.string({ error }).refine(valid, { error });
+};

@@ -1,0 +1,151 @@
+import type { z } from 'zod';
+import {
+  agentId,
+  cidr,
+  flag,
+  hostAndPort,
+  list,
+  milliseconds,
+  oneOf,
+  port,
+  text,
+  url,
+  wholeNumber,
+} from './setting.kinds.js';
+
+/**
+ * One setting, described once. Its key is its name in the YAML file; the environment variable
+ * (`PARLEY_HTTP_PORT`) and the flag (`--http-port`) follow from the key. The table of the README and `--help`
+ * are made from this.
+ */
+export interface Setting<T extends z.ZodType = z.ZodType> {
+  readonly schema: T;
+  /** What kind of value, with its unit. */
+  readonly type: string;
+  readonly text: string;
+  /** The default in words, where it is not a fixed value. */
+  readonly otherwise?: string;
+  /** Never shown, and not a flag: a command line is visible to every user of the machine. */
+  readonly secret?: boolean;
+}
+
+const setting = <T extends z.ZodType>(schema: T, type: string, text: string, more: Partial<Setting> = {}) =>
+  ({ schema, type, text, ...more }) as Setting<T>;
+
+const BUILT_IN_AGENTS = ['echo', 'test-runner', 'code-reviewer', 'deployer', 'conformance'];
+const POSTGRES_URL = 'postgres://user:password@host:5432/database';
+const MIB = 1024 * 1024;
+
+export const SETTINGS = {
+  host: setting(
+    text('give an address such as 127.0.0.1').default('127.0.0.1'),
+    'address',
+    'Address that HTTP and gRPC listen on',
+  ),
+  httpPort: setting(
+    port().default(8080),
+    'port',
+    'HTTP port: JSON-RPC, HTTP+JSON, cards, health; 0 takes any free one',
+  ),
+  grpcPort: setting(port().default(50051), 'port', 'gRPC port; 0 takes any free one'),
+  publicUrl: setting(
+    url(['http:', 'https:'], 'https://agents.example.com')
+      .transform((value) => value.replace(/\/+$/, ''))
+      .optional(),
+    'URL',
+    'Base URL that clients reach the service at, as cards declare it',
+    { otherwise: 'the listening address' },
+  ),
+  publicGrpc: setting(hostAndPort().optional(), 'host:port', 'Address of gRPC as cards declare it', {
+    otherwise: 'the listening address',
+  }),
+  dataDir: setting(
+    text('give a folder').default('./.parley'),
+    'folder',
+    'Where the embedded Postgres and local files lie',
+  ),
+  databaseUrl: setting(url(['postgres:', 'postgresql:'], POSTGRES_URL).optional(), 'URL', 'Postgres to use', {
+    otherwise: 'an embedded Postgres in the data folder',
+    secret: true,
+  }),
+  databasePool: setting(wholeNumber(1, 1000).default(10), 'number', 'Connections to Postgres of one replica'),
+  agents: setting(
+    list(agentId(), 'give agent ids, separated by commas').default(BUILT_IN_AGENTS),
+    'list',
+    'Agents to serve',
+  ),
+  defaultAgent: setting(
+    agentId().default('echo'),
+    'agent id',
+    'Agent at the root addresses and behind an empty tenant',
+  ),
+  maxBodyBytes: setting(
+    wholeNumber(1024, 1024 * MIB).default(10 * MIB),
+    'bytes',
+    'Largest request on every binding',
+  ),
+  maxJsonDepth: setting(wholeNumber(8, 1000).default(100), 'levels', 'Deepest nesting of a JSON request'),
+  sseHeartbeatMs: setting(
+    milliseconds().default(15_000),
+    'ms',
+    'Pause after which an idle stream gets a comment',
+  ),
+  leaseMs: setting(
+    milliseconds(100).default(10_000),
+    'ms',
+    'After this long without a heartbeat another replica takes a turn over',
+  ),
+  operatorToken: setting(text().optional(), 'text', "Bearer token of the operators' API", {
+    otherwise: "the operators' API is closed",
+    secret: true,
+  }),
+  deploymentsFile: setting(
+    text('give a file').optional(),
+    'file',
+    'Where the agent "deployer" writes its deployments',
+    {
+      otherwise: 'deployments.log in the data folder',
+    },
+  ),
+  logLevel: setting(
+    oneOf(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
+    'level',
+    'Least important level that is logged',
+  ),
+  logFormat: setting(oneOf(['pretty', 'json']).optional(), 'pretty or json', 'How log lines look', {
+    otherwise: 'pretty on a terminal, else json',
+  }),
+  trustedProxies: setting(
+    list(cidr(), 'give addresses or CIDR blocks, separated by commas').default([]),
+    'list',
+    'Addresses or CIDR blocks of proxies whose X-Forwarded-* headers are believed',
+  ),
+  drainMs: setting(
+    milliseconds(0).default(30_000),
+    'ms',
+    'Time for running work to end when the service is told to stop',
+  ),
+  insecureOpen: setting(
+    flag().default(false),
+    'true or false',
+    'Serve an address that is not loopback without authentication',
+  ),
+} as const satisfies Record<string, Setting>;
+
+export type SettingName = keyof typeof SETTINGS;
+export type SettingValues = { [K in SettingName]: z.output<(typeof SETTINGS)[K]['schema']> };
+
+/** All settings in the order of the table. */
+export const SETTING_LIST = Object.entries(SETTINGS) as [SettingName, Setting][];
+
+/** `httpPort` is `PARLEY_HTTP_PORT` in the environment ... */
+export const variableOf = (name: string) => `PARLEY_${name.replace(/[A-Z]/g, '_$&').toUpperCase()}`;
+/** ... and `--http-port` on the command line. */
+export const flagOf = (name: string) => `--${name.replace(/[A-Z]/g, '-$&').toLowerCase()}`;
+
+/** The default as a person reads it: a value, or words in brackets. */
+export function defaultOf(setting: Setting): string {
+  if (setting.otherwise) return `(${setting.otherwise})`;
+  const value: unknown = setting.schema.parse(undefined);
+  return Array.isArray(value) ? value.join(',') || '(none)' : String(value);
+}
