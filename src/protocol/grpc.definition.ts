@@ -1,4 +1,5 @@
 import type { DescService, Message } from '@bufbuild/protobuf';
+import { A2AService } from './gen/a2a_pb.js';
 
 /** Stands for request bytes that do not decode. The handler answers INVALID_ARGUMENT. */
 export class Undecodable {
@@ -21,7 +22,7 @@ export function grpcServiceDefinition(_service: DescService): Record<string, Grp
   return {};
 }
 
-/** Every file of the service as a binary FileDescriptorProto, for the reflection service. */
-export function fileDescriptorProtos(_service: DescService): Buffer[] {
+/** Every file behind the services as a binary FileDescriptorProto, for the reflection service. */
+export function fileDescriptorProtos(_services: readonly DescService[] = [A2AService]): Buffer[] {
   return [];
 }

@@ -18,7 +18,8 @@ export interface HttpRoute<O extends OperationName = OperationName> {
 
 export interface HttpInput {
   readonly params: Readonly<Record<string, string>>;
-  readonly query: URLSearchParams;
+  /** As Fastify parses it. */
+  readonly query: Readonly<Record<string, string | string[] | undefined>>;
   /** The parsed JSON body, or undefined when it was empty. */
   readonly body: JsonValue | undefined;
 }

@@ -3,6 +3,7 @@ export * from './canonical.hash.js';
 export * from './error.encoding.js';
 export * from './errors.js';
 export * from './gen/a2a_pb.js';
+export { FieldBehavior, field_behavior } from './gen/google/api/field_behavior_pb.js';
 export * from './grpc.definition.js';
 export * from './http.routes.js';
 export * from './json.codec.js';
