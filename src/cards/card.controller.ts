@@ -1,0 +1,64 @@
+import { Controller, Get, Options, Param, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { asA2AError, toHttpError } from '../protocol/index.js';
+import { CardService } from './card.service.js';
+import type { PublishedCard } from './published.card.js';
+
+const ROOT = ['/.well-known/agent-card.json', '/.well-known/a2a/v1/agent-card.json'];
+const PER_AGENT = [
+  '/agents/:agent/card',
+  '/agents/:agent/.well-known/agent-card.json',
+  '/agents/:agent/.well-known/a2a/v1/agent-card.json',
+];
+
+/** Any web page may read a public card: it holds no secret and takes no credential (specification 8.2). */
+const CORS = { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'ETag' };
+const PREFLIGHT = {
+  ...CORS,
+  'access-control-allow-methods': 'GET, HEAD, OPTIONS',
+  'access-control-allow-headers': 'A2A-Version, A2A-Extensions, If-None-Match, If-Modified-Since',
+  'access-control-max-age': '86400',
+  allow: 'GET, HEAD, OPTIONS',
+};
+const CACHING = { 'cache-control': 'public, max-age=300', vary: 'A2A-Version' };
+
+/** Serves the public cards where discovery looks for them (specification 8.2, 8.6). Fastify adds HEAD to each GET. */
+@Controller()
+export class CardController {
+  constructor(private readonly cards: CardService) {}
+
+  @Get(ROOT)
+  root(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
+    this.#answer(request, reply, () => this.cards.atRoot());
+  }
+
+  @Get(PER_AGENT)
+  perAgent(@Param('agent') agent: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
+    this.#answer(request, reply, () => this.cards.ofAgent(agent));
+  }
+
+  @Options([...ROOT, ...PER_AGENT])
+  preflight(@Res() reply: FastifyReply): void {
+    reply.code(204).headers(PREFLIGHT).send();
+  }
+
+  #answer(request: FastifyRequest, reply: FastifyReply, find: () => PublishedCard): void {
+    reply.headers(CORS);
+    try {
+      send(find(), request, reply);
+    } catch (error) {
+      const { status, headers, body } = toHttpError(asA2AError(error));
+      reply.code(status).headers(headers).type('application/json').send(JSON.stringify(body));
+    }
+  }
+}
+
+function send(card: PublishedCard, { headers }: FastifyRequest, reply: FastifyReply): void {
+  reply.headers({ ...CACHING, etag: card.etag, 'last-modified': card.lastModified });
+  const held = card.isHeldBy({
+    ifNoneMatch: headers['if-none-match'],
+    ifModifiedSince: headers['if-modified-since'],
+  });
+  if (held) reply.code(304).send();
+  else reply.type('application/json').send(card.body);
+}
