@@ -1,0 +1,13 @@
+import type { Approval } from '../agents/index.js';
+import type { Task } from '../protocol/index.js';
+
+/** An operator's answers to tasks that wait in AUTH_REQUIRED. */
+export abstract class Approvals {
+  /**
+   * Starts the waiting task's next turn with the approval. One approval answers one wait of one task: of two
+   * that arrive at once, one is refused. Resolves with the task as stored once the turn is.
+   *
+   * @throws A2AError `taskNotFound`; `unsupportedOperation` where the task does not wait for an approval
+   */
+  abstract resolve(taskId: string, approval: Approval): Promise<Task>;
+}

@@ -1,0 +1,131 @@
+import { create } from '@bufbuild/protobuf';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Approval } from '../agents/index.js';
+import { Config, loadConfig } from '../config/index.js';
+import { Approvals } from '../messaging/index.js';
+import { A2AError, type Task, TaskSchema, TaskState } from '../protocol/index.js';
+import { ApprovalController } from './approval.controller.js';
+import { OperatorGuard } from './operator.guard.js';
+
+const TOKEN = 'correct-horse';
+const given: { taskId: string; approval: Approval }[] = [];
+
+class RecordingApprovals extends Approvals {
+  async resolve(taskId: string, approval: Approval): Promise<Task> {
+    if (taskId === 'unknown') throw new A2AError('taskNotFound');
+    if (taskId === 'broken') throw new Error('password=x');
+    given.push({ taskId, approval });
+    return create(TaskSchema, { id: taskId, status: { state: TaskState.WORKING } });
+  }
+}
+
+async function start(env: Record<string, string>): Promise<NestFastifyApplication> {
+  @Module({
+    controllers: [ApprovalController],
+    providers: [
+      OperatorGuard,
+      { provide: Approvals, useClass: RecordingApprovals },
+      { provide: Config, useValue: loadConfig(env) },
+    ],
+  })
+  class OperatorUnderTest {}
+  const app = await NestFactory.create<NestFastifyApplication>(OperatorUnderTest, new FastifyAdapter(), {
+    logger: false,
+    bodyParser: false,
+  });
+  const fastify = app.getHttpAdapter().getInstance();
+  fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  await app.listen(0, '127.0.0.1');
+  return app;
+}
+
+let app: NestFastifyApplication;
+beforeAll(async () => {
+  app = await start({ PARLEY_OPERATOR_TOKEN: TOKEN });
+});
+afterAll(() => app.close());
+beforeEach(() => void given.splice(0));
+
+interface Call {
+  readonly taskId?: string;
+  readonly authorization?: string;
+  readonly body?: string;
+}
+
+async function post({ taskId = 't1', authorization = `Bearer ${TOKEN}`, body }: Call, to = app) {
+  const headers: Record<string, string> = { authorization };
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  const response = await fetch(`${await to.getUrl()}/operator/approvals/${taskId}`, {
+    method: 'POST',
+    headers,
+    body,
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+describe("An operator's approval", () => {
+  it('needs no body to approve, and shows the task', async () => {
+    const { status, text } = await post({});
+
+    expect(status).toBe(200);
+    expect(JSON.parse(text)).toMatchObject({ id: 't1', status: { state: 'TASK_STATE_WORKING' } });
+    expect(given).toEqual([{ taskId: 't1', approval: { approved: true, by: 'operator' } }]);
+  });
+
+  it('can refuse, and say who and why', async () => {
+    await post({ body: JSON.stringify({ approved: false, by: 'ann', reason: 'frozen' }) });
+
+    expect(given[0]?.approval).toEqual({ approved: false, by: 'ann', reason: 'frozen' });
+  });
+
+  it.each([
+    ['{"approved":"yes"}', 'approved'],
+    ['{"by":1}', 'by'],
+    ['{"reason":"a\\u0000b"}', 'reason'],
+    ['{"aproved":false}', ''],
+    ['[]', ''],
+    ['nonsense', ''],
+  ])('with the body %s is refused and approves nothing', async (body, field) => {
+    const { status, text } = await post({ body });
+
+    expect(status).toBe(400);
+    expect(text).toContain(field);
+    expect(given).toEqual([]);
+  });
+
+  it.each(['unknown', 'a%00b'])('of the task %s finds none', async (taskId) => {
+    expect((await post({ taskId })).status).toBe(404);
+  });
+
+  it.each(['', 'Bearer', 'Bearer wrong', `Basic ${TOKEN}`, `Bearer ${TOKEN}x`, TOKEN])(
+    'with the credential "%s" is refused before the task is looked at',
+    async (authorization) => {
+      const { status, headers } = await post({ authorization });
+
+      expect(status).toBe(401);
+      expect(headers.get('www-authenticate')).toContain('Bearer');
+      expect(given).toEqual([]);
+    },
+  );
+
+  it('that fails inside tells the operator nothing of the inside (B107)', async () => {
+    const { status, text } = await post({ taskId: 'broken' });
+
+    expect(status).toBe(500);
+    expect(text).not.toContain('password');
+  });
+
+  it('is not there at all when no operator token is configured', async () => {
+    const closed = await start({});
+    try {
+      expect((await post({}, closed)).status).toBe(404);
+      expect((await post({ authorization: 'Bearer ' }, closed)).status).toBe(404);
+      expect((await post({ authorization: 'Bearer undefined' }, closed)).status).toBe(404);
+    } finally {
+      await closed.close();
+    }
+  });
+});

@@ -1,0 +1,26 @@
+import { Body, Controller, Header, HttpCode, Param, Post, UseFilters, UseGuards } from '@nestjs/common';
+import { Approvals } from '../messaging/index.js';
+import { A2AError, encodeMessageText, TaskSchema } from '../protocol/index.js';
+import { readApproval } from './approval.request.js';
+import { ErrorFilter } from './error.filter.js';
+import { OperatorGuard } from './operator.guard.js';
+
+const TASK_ID = /^[\x21-\x7e]{1,200}$/;
+
+/** `POST /operator/approvals/{taskId}`: answers a task that waits in AUTH_REQUIRED, and shows it. */
+@Controller('operator/approvals')
+@UseGuards(OperatorGuard)
+@UseFilters(ErrorFilter)
+export class ApprovalController {
+  constructor(private readonly approvals: Approvals) {}
+
+  @Post(':taskId')
+  @HttpCode(200)
+  @Header('Content-Type', 'application/json')
+  @Header('Cache-Control', 'no-store')
+  async approve(@Param('taskId') taskId: string, @Body() body: unknown): Promise<string> {
+    if (!TASK_ID.test(taskId)) throw new A2AError('taskNotFound');
+    const task = await this.approvals.resolve(taskId, readApproval(body));
+    return encodeMessageText(TaskSchema, task);
+  }
+}
