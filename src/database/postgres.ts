@@ -1,0 +1,88 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import pg from 'pg';
+import { Config } from '../config/index.js';
+import { COLUMN_TYPES } from './column.types.js';
+import { databaseError } from './database.errors.js';
+
+export type { PoolClient, QueryConfig, QueryResult, QueryResultRow } from 'pg';
+
+const STATEMENT_TIMEOUT_MS = 30_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** A pool of connections for hand-written SQL. Json comes as text, int8 as number, timestamptz as Date. */
+@Injectable()
+export class Postgres implements OnApplicationShutdown {
+  readonly pool: pg.Pool;
+
+  constructor(private readonly config: Config) {
+    this.pool = new pg.Pool({ ...this.connection('parley'), max: config.databasePool });
+    // An idle connection that breaks has left the pool already; without a listener it would end the process.
+    this.pool.on('error', () => undefined);
+  }
+
+  /**
+   * Runs one statement. A `name` makes it a prepared statement of its connection: the same name always with
+   * the same text.
+   *
+   * @throws DatabaseUnavailable where trying again later may help; else the driver's `DatabaseError`
+   */
+  async query<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
+    try {
+      return await this.pool.query<Row>(query);
+    } catch (error) {
+      throw databaseError(error);
+    }
+  }
+
+  /** Runs the work between BEGIN and COMMIT on one connection; a throw rolls back. Errors as {@link query}. */
+  async transaction<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await this.pool.connect().catch((error) => {
+      throw databaseError(error);
+    });
+    let broken = false;
+    try {
+      await client.query('begin');
+      const result = await work(client);
+      await client.query('commit');
+      return result;
+    } catch (error) {
+      await client.query('rollback').catch(() => {
+        broken = true;
+      });
+      throw databaseError(error);
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  /**
+   * A connected session outside the pool, for LISTEN. It does not come back by itself when it is lost: listen
+   * for `error` and `end`, and close it with `end()`.
+   */
+  async session(name: string): Promise<pg.Client> {
+    const client = new pg.Client(this.connection(`parley ${name}`));
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      throw databaseError(error);
+    }
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.pool.end();
+  }
+
+  private connection(name: string): pg.ClientConfig {
+    return {
+      connectionString: this.config.databaseUrl,
+      application_name: name,
+      types: COLUMN_TYPES,
+      keepAlive: true,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      // A little later than the server's own limit: only a connection that has gone silent gets here.
+      query_timeout: STATEMENT_TIMEOUT_MS + CONNECT_TIMEOUT_MS,
+    };
+  }
+}
