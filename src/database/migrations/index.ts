@@ -1,4 +1,5 @@
 import type { MigrationInterface } from 'typeorm';
+import { Tasks1764500000001 } from './0001-tasks.js';
 
 /** Every migration, oldest first. A released one never changes; its class name ends in its timestamp. */
-export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [];
+export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [Tasks1764500000001];

@@ -1,0 +1,63 @@
+interface Waiting<T, R> {
+  readonly item: T;
+  readonly size: number;
+  readonly resolve: (result: R) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface LaneLimits {
+  readonly items: number;
+  /** Bytes of one commit, roughly. */
+  readonly size: number;
+}
+
+/**
+ * Group commit: while one commit is in flight, what arrives gathers and then goes as the next one. Idle
+ * latency is one commit; under load many share one. Items are committed in the order submitted.
+ *
+ *   idle --submit--> gathering (the rest of this turn of the event loop) --> committing --+--> idle
+ *                         ^------------------ more was submitted meanwhile --------------'
+ */
+export class CommitLane<T, R> {
+  #waiting: Waiting<T, R>[] = [];
+  #busy = false;
+
+  /** `commit` answers one result per item, in order; a throw rejects every item of the group. */
+  constructor(
+    private readonly commit: (items: readonly T[]) => Promise<readonly R[]>,
+    private readonly limits: LaneLimits,
+  ) {}
+
+  submit(item: T, size: number): Promise<R> {
+    return new Promise<R>((resolve, reject) => {
+      this.#waiting.push({ item, size, resolve, reject });
+      if (this.#busy) return;
+      this.#busy = true;
+      setImmediate(() => void this.#drain());
+    });
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const group = this.#take();
+      try {
+        const results = await this.commit(group.map((waiting) => waiting.item));
+        group.forEach((waiting, i) => {
+          waiting.resolve(results[i] as R);
+        });
+      } catch (error) {
+        for (const waiting of group) waiting.reject(error);
+      }
+    }
+    this.#busy = false;
+  }
+
+  #take(): Waiting<T, R>[] {
+    let count = 0;
+    for (let size = 0; count < this.#waiting.length && count < this.limits.items; count++) {
+      size += this.#waiting[count]!.size;
+      if (count > 0 && size > this.limits.size) break;
+    }
+    return this.#waiting.splice(0, count);
+  }
+}

@@ -1,0 +1,185 @@
+import { TaskState } from '../protocol/index.js';
+
+/** Terminal states as SQL: the last guard of "a terminal task never changes". */
+const ENDED = `(${[TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED].join(', ')})`;
+
+/** A task's log after its snapshot, oldest first, as one JSON array; null when the snapshot is current. */
+const TAIL = `CASE WHEN t.version > t.snapshot_seq THEN
+  (SELECT json_agg(e.payload ORDER BY e.seq) FROM task_events e WHERE e.task_id = t.id AND e.seq > t.snapshot_seq)
+  END AS tail`;
+
+const SCOPE = 't.organisation = $2 AND t.owner = $3 AND t.agent = $4 AND NOT t.direct';
+
+/**
+ * One group of writes: $1 turns' writes, $2 their events, $3 new tasks. Numbers are given here, under the
+ * row's lock, so that a turn and a caller's message can write to one task at the same time. `lease_writes`
+ * makes a write that is repeated after a broken connection find nothing to do.
+ */
+export const COMMIT = `
+WITH w AS (
+  SELECT * FROM json_to_recordset($1::json) AS w(id uuid, token bigint, written bigint, n int, state smallint,
+    status_at timestamptz, snapshot json, snapshot_seq bigint, snapshot_base bigint, read bigint, direct boolean)
+), u AS (
+  UPDATE tasks t SET
+    version = t.version + w.n,
+    state = coalesce(w.state, t.state),
+    status_at = coalesce(w.status_at, t.status_at),
+    direct = coalesce(w.direct, t.direct),
+    snapshot = CASE WHEN w.snapshot_base = t.version THEN w.snapshot ELSE t.snapshot END,
+    snapshot_seq = CASE WHEN w.snapshot_base = t.version THEN w.snapshot_seq ELSE t.snapshot_seq END,
+    lease_writes = t.lease_writes + w.n,
+    lease_until = CASE WHEN t.inbox_seq <= w.read OR w.state IN ${ENDED} THEN NULL ELSE t.lease_until END
+  FROM w
+  WHERE t.id = w.id AND t.lease_token = w.token AND t.lease_writes = w.written AND t.lease_until IS NOT NULL
+    AND t.state NOT IN ${ENDED}
+  RETURNING t.id, t.version, w.n, t.lease_until IS NULL AS ended
+), e AS (
+  INSERT INTO task_events (task_id, seq, payload)
+  SELECT u.id, u.version - u.n + x.ord, x.payload
+  FROM json_to_recordset($2::json) AS x(id uuid, ord int, payload json) JOIN u ON u.id = x.id
+), c AS (
+  SELECT * FROM json_to_recordset($3::json) AS c(id uuid, organisation text, owner text, agent text,
+    context_id text, state smallint, status_at timestamptz, payload json, request json, message_key uuid,
+    message_hash uuid, holder text, lease_ms int)
+), ce AS (
+  INSERT INTO task_events (task_id, seq, payload, request, message_key, message_hash)
+  SELECT id, 1, payload, request, message_key, message_hash FROM c
+  ON CONFLICT DO NOTHING
+  RETURNING task_id
+), ct AS (
+  INSERT INTO tasks (id, organisation, owner, agent, context_id, state, status_at, version, inbox_seq,
+    lease_holder, lease_token, lease_until)
+  SELECT c.id, organisation, owner, agent, context_id, state, status_at, 1, 1, holder, 1,
+    clock_timestamp() + lease_ms * interval '1 millisecond'
+  FROM c JOIN ce ON ce.task_id = c.id
+  RETURNING id
+)
+SELECT id, version, ended FROM u UNION ALL SELECT id, 1, false FROM ct`;
+
+/** Where a write stands whose commit was not heard of: $1 task, $2 token. Only deliveries carry a request. */
+export const WRITTEN = `
+SELECT (SELECT max(seq) FROM task_events WHERE task_id = $1 AND request IS NULL) AS version,
+  lease_writes, lease_until IS NULL AS ended
+FROM tasks WHERE id = $1 AND lease_token = $2`;
+
+export const CREATED = 'SELECT id FROM tasks WHERE id = $1';
+
+/**
+ * A message or approval for a task: appended, and the lease taken when no turn runs. $1 task, $2..$4 scope or
+ * null, $5 states or null, $6 payload, $7 request, $8 key, $9 hash, $10 holder, $11 lease ms, $12 state,
+ * $13 status time.
+ */
+export const DELIVER = `
+WITH old AS (
+  SELECT id, lease_until IS NULL AS idle FROM tasks t
+  WHERE id = $1 AND ($2::text IS NULL OR (organisation = $2 AND owner = $3 AND agent = $4)) AND NOT direct
+    AND state NOT IN ${ENDED} AND ($5::int[] IS NULL OR state = ANY($5))
+  FOR UPDATE
+), u AS (
+  UPDATE tasks t SET
+    version = version + 1,
+    inbox_seq = version + 1,
+    state = coalesce($12::smallint, state),
+    status_at = coalesce($13::timestamptz, status_at),
+    lease_holder = CASE WHEN idle THEN $10 ELSE lease_holder END,
+    lease_token = CASE WHEN idle THEN lease_token + 1 ELSE lease_token END,
+    lease_writes = CASE WHEN idle THEN 0 ELSE lease_writes END,
+    lease_until = CASE WHEN idle THEN clock_timestamp() + $11 * interval '1 millisecond' ELSE lease_until END,
+    attempt = CASE WHEN idle THEN 1 ELSE attempt END
+  FROM old WHERE t.id = old.id
+  RETURNING t.id, version, lease_token, idle
+), e AS (
+  INSERT INTO task_events (task_id, seq, payload, request, message_key, message_hash)
+  SELECT id, version, $6, $7, $8, $9 FROM u
+)
+SELECT version, lease_token, idle FROM u`;
+
+export const FIND_MESSAGE = 'SELECT task_id, message_hash FROM task_events WHERE message_key = $1';
+
+export const READ = `
+SELECT t.version, t.snapshot, ${TAIL} FROM tasks t WHERE t.id = $1 AND ${SCOPE}`;
+
+export const READ_MANY = `
+SELECT t.version, t.snapshot, ${TAIL} FROM tasks t
+WHERE t.id = ANY($1::uuid[]) AND ${SCOPE} ORDER BY t.created_at DESC, t.id DESC`;
+
+export const CONTEXT = `
+SELECT t.version, t.snapshot, ${TAIL} FROM tasks t
+WHERE t.context_id = $1 AND ${SCOPE} ORDER BY t.created_at DESC, t.id DESC LIMIT $5`;
+
+/** $1 organisation, $2 owner, $3 agent, $4 context or null, $5 state or null, $6 status time or null, $7 and $8 the last row before, $9 limit. */
+export const LIST = `
+WITH page AS (
+  SELECT t.id, t.version, t.status_at, t.snapshot, ${TAIL} FROM tasks t
+  WHERE t.organisation = $1 AND t.owner = $2 AND t.agent = $3 AND NOT t.direct
+    AND ($4::text IS NULL OR t.context_id = $4) AND ($5::smallint IS NULL OR t.state = $5)
+    AND ($6::timestamptz IS NULL OR t.status_at >= $6)
+    AND ($7::timestamptz IS NULL OR (t.status_at, t.id) < ($7, $8::uuid))
+  ORDER BY t.status_at DESC, t.id DESC LIMIT $9
+)
+SELECT (
+  SELECT count(*) FROM tasks t
+  WHERE t.organisation = $1 AND t.owner = $2 AND t.agent = $3 AND NOT t.direct
+    AND ($4::text IS NULL OR t.context_id = $4) AND ($5::smallint IS NULL OR t.state = $5)
+    AND ($6::timestamptz IS NULL OR t.status_at >= $6)
+) AS total, page.* FROM (SELECT 1) AS one LEFT JOIN page ON true
+ORDER BY page.status_at DESC, page.id DESC`;
+
+export const EVENTS = `
+SELECT seq, payload FROM task_events WHERE task_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`;
+
+export const VERSIONS = 'SELECT id, version FROM tasks WHERE id = ANY($1::uuid[])';
+
+export const REQUEST_CANCEL = `
+UPDATE tasks t SET cancel_requested_at = coalesce(cancel_requested_at, clock_timestamp())
+WHERE t.id = $1 AND ${SCOPE} AND t.state NOT IN ${ENDED}
+RETURNING lease_until IS NOT NULL AS running`;
+
+/** What a turn needs to run, joined to rows `t` that were just claimed. */
+const CLAIM = `t.id, t.organisation, t.owner, t.agent, t.lease_token, t.attempt,
+  t.cancel_requested_at IS NOT NULL AS cancel_requested, t.version, t.snapshot, t.snapshot_seq, ${TAIL}, t.inbox_seq,
+  (SELECT payload FROM task_events e WHERE e.task_id = t.id AND e.seq = t.inbox_seq) AS trigger,
+  (SELECT request FROM task_events e WHERE e.task_id = t.id AND e.seq = t.inbox_seq) AS request`;
+
+/** Takes a parked task: $1 task, $2 holder, $3 lease ms. */
+export const ACQUIRE = `
+WITH t AS (
+  UPDATE tasks SET lease_holder = $2, lease_token = lease_token + 1, lease_writes = 0, attempt = 1,
+    lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+  WHERE id = $1 AND lease_until IS NULL AND NOT direct AND state NOT IN ${ENDED}
+  RETURNING *
+)
+SELECT ${CLAIM} FROM t`;
+
+/** Takes over turns whose lease has run out: $1 holder, $2 lease ms, $3 limit. */
+export const TAKE_EXPIRED = `
+WITH t AS (
+  UPDATE tasks SET lease_holder = $1, lease_token = lease_token + 1, lease_writes = 0, attempt = attempt + 1,
+    lease_until = clock_timestamp() + $2 * interval '1 millisecond'
+  WHERE id IN (
+    SELECT id FROM tasks WHERE lease_until < clock_timestamp()
+    ORDER BY lease_until LIMIT $3 FOR UPDATE SKIP LOCKED
+  )
+  RETURNING *
+)
+SELECT ${CLAIM} FROM t`;
+
+export const RELOAD = `SELECT ${CLAIM} FROM tasks t WHERE id = $1 AND lease_token = $2 AND lease_until IS NOT NULL`;
+
+/**
+ * Prolongs leases: $1 leases, $2 lease ms. A row that a commit holds right now is skipped, not waited for
+ * (two multi-row updates could deadlock); it still counts as held, and the next heartbeat prolongs it.
+ */
+export const RENEW = `
+WITH held AS (
+  SELECT * FROM json_to_recordset($1::json) AS h(id uuid, token bigint)
+), free AS (
+  SELECT t.id FROM tasks t JOIN held h ON h.id = t.id AND h.token = t.lease_token
+  WHERE t.lease_until IS NOT NULL FOR UPDATE OF t SKIP LOCKED
+), u AS (
+  UPDATE tasks t SET lease_until = clock_timestamp() + $2 * interval '1 millisecond' FROM free WHERE t.id = free.id
+)
+SELECT t.id, t.cancel_requested_at IS NOT NULL AS cancel_requested
+FROM tasks t JOIN held h ON h.id = t.id AND h.token = t.lease_token WHERE t.lease_until IS NOT NULL`;
+
+export const PAGE_SECRET = `SELECT value FROM deployment_secrets WHERE name = 'page-token'`;

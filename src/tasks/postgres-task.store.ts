@@ -1,0 +1,204 @@
+import { DatabaseUnavailable, type Postgres } from '../database/index.js';
+import {
+  A2AError,
+  encodeMessageText,
+  StreamEvent,
+  StreamResponseSchema,
+  type Task,
+} from '../protocol/index.js';
+import { type LogOptions, PostgresTaskLog } from './postgres-task.log.js';
+import * as sql from './postgres-task.sql.js';
+import {
+  type ClaimRow,
+  type EventRow,
+  storedEvent,
+  storedTask,
+  type TaskRow,
+  turnClaim,
+} from './task.rows.js';
+import {
+  type CancelMark,
+  type Committed,
+  type Delivered,
+  type Delivery,
+  type Lease,
+  type NewTask,
+  type StoredTask,
+  type TaskPage,
+  type TaskQuery,
+  type TaskScope,
+  TaskStore,
+  type TurnClaim,
+  type TurnWrite,
+} from './task.store.js';
+
+const UNIQUE_VIOLATION = '23505';
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Tasks in Postgres: hand-written statements, each one round trip. */
+export class PostgresTaskStore extends TaskStore {
+  readonly #log: PostgresTaskLog;
+
+  constructor(
+    private readonly postgres: Postgres,
+    private readonly options: LogOptions,
+  ) {
+    super();
+    this.#log = new PostgresTaskLog(postgres, options);
+  }
+
+  create(task: NewTask): Promise<Lease | undefined> {
+    return available(this.#log.create(task));
+  }
+
+  append(write: TurnWrite): Promise<Committed | undefined> {
+    return available(this.#log.append(write));
+  }
+
+  async deliver(delivery: Delivery): Promise<Delivered | 'duplicate' | undefined> {
+    if (!UUID.test(delivery.taskId)) return undefined;
+    const payload = encodeMessageText(StreamResponseSchema, delivery.event);
+    try {
+      const rows = await this.#rows<{ version: number; lease_token: number; idle: boolean }>(
+        'deliver',
+        sql.DELIVER,
+        this.#deliveryValues(delivery, payload),
+      );
+      const row = rows[0];
+      if (!row) return undefined;
+      const event = new StreamEvent(delivery.event, row.version, payload);
+      return { event, lease: row.idle ? { taskId: delivery.taskId, token: row.lease_token } : undefined };
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION) return 'duplicate';
+      throw error;
+    }
+  }
+
+  #deliveryValues({ taskId, scope, states, request, identity, state, statusAt }: Delivery, payload: string) {
+    return [
+      taskId,
+      ...(scope ? [scope.organisation, scope.owner, scope.agent] : [null, null, null]),
+      states ?? null,
+      payload,
+      JSON.stringify(request),
+      identity?.key ?? null,
+      identity?.hash ?? null,
+      this.options.holder,
+      this.options.leaseMs,
+      state ?? null,
+      statusAt === undefined ? null : new Date(statusAt),
+    ];
+  }
+
+  async findMessage(key: string): Promise<{ taskId: string; hash: string } | undefined> {
+    const rows = await this.#rows<{ task_id: string; message_hash: string }>(
+      'find-message',
+      sql.FIND_MESSAGE,
+      [key],
+    );
+    return rows[0] && { taskId: rows[0].task_id, hash: rows[0].message_hash };
+  }
+
+  async read(taskId: string, scope: TaskScope): Promise<StoredTask | undefined> {
+    if (!UUID.test(taskId)) return undefined;
+    const rows = await this.#rows<TaskRow>('read', sql.READ, [taskId, ...owner(scope)]);
+    return rows[0] && storedTask(rows[0]);
+  }
+
+  async readMany(taskIds: readonly string[], scope: TaskScope): Promise<Task[]> {
+    const ids = taskIds.filter((id) => UUID.test(id));
+    if (ids.length === 0) return [];
+    const rows = await this.#rows<TaskRow>('read-many', sql.READ_MANY, [ids, ...owner(scope)]);
+    return rows.map((row) => storedTask(row).task);
+  }
+
+  async context(contextId: string, scope: TaskScope, limit: number): Promise<Task[]> {
+    const rows = await this.#rows<TaskRow>('context', sql.CONTEXT, [contextId, ...owner(scope), limit]);
+    return rows.map((row) => storedTask(row).task);
+  }
+
+  async list({ scope, contextId, state, statusAfter, limit, after }: TaskQuery): Promise<TaskPage> {
+    type Row = TaskRow & { id: string | null; status_at: Date; total: number };
+    const rows = await this.#rows<Row>('list', sql.LIST, [
+      ...owner(scope),
+      contextId ?? null,
+      state ?? null,
+      statusAfter === undefined ? null : new Date(statusAfter),
+      after ? new Date(after.statusAt) : null,
+      after?.id ?? null,
+      limit + 1,
+    ]);
+    const tasks = rows
+      .filter((row) => row.id !== null)
+      .slice(0, limit)
+      .map((row) => ({ ...storedTask(row), statusAt: row.status_at.getTime() }));
+    return { tasks, total: rows[0]?.total ?? 0, more: rows.length > limit };
+  }
+
+  async events(taskId: string, seq: number, limit: number): Promise<StreamEvent[]> {
+    return (await this.#rows<EventRow>('events', sql.EVENTS, [taskId, seq, limit])).map(storedEvent);
+  }
+
+  async versions(taskIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#rows<{ id: string; version: number }>('versions', sql.VERSIONS, [taskIds]);
+    return new Map(rows.map((row) => [row.id, row.version]));
+  }
+
+  async requestCancel(taskId: string, scope: TaskScope): Promise<CancelMark | undefined> {
+    if (!UUID.test(taskId)) return undefined;
+    return (await this.#rows<CancelMark>('cancel', sql.REQUEST_CANCEL, [taskId, ...owner(scope)]))[0];
+  }
+
+  async acquire(taskId: string): Promise<TurnClaim | undefined> {
+    const { holder, leaseMs } = this.options;
+    const rows = await this.#rows<ClaimRow>('acquire', sql.ACQUIRE, [taskId, holder, leaseMs]);
+    return rows[0] && this.#whole(rows[0]);
+  }
+
+  async renew(leases: readonly Lease[]): Promise<readonly { taskId: string; cancelRequested: boolean }[]> {
+    const held = JSON.stringify(leases.map(({ taskId, token }) => ({ id: taskId, token })));
+    const rows = await this.#rows<{ id: string; cancel_requested: boolean }>('renew', sql.RENEW, [
+      held,
+      this.options.leaseMs,
+    ]);
+    return rows.map((row) => ({ taskId: row.id, cancelRequested: row.cancel_requested }));
+  }
+
+  async takeExpired(limit: number): Promise<TurnClaim[]> {
+    const { holder, leaseMs } = this.options;
+    const rows = await this.#rows<ClaimRow>('take-expired', sql.TAKE_EXPIRED, [holder, leaseMs, limit]);
+    const claims = await Promise.all(rows.map((row) => this.#whole(row)));
+    return claims.filter((claim) => claim !== undefined);
+  }
+
+  async reload({ taskId, token }: Lease): Promise<TurnClaim | undefined> {
+    const rows = await this.#rows<ClaimRow>('reload', sql.RELOAD, [taskId, token]);
+    return rows[0] && turnClaim(rows[0]);
+  }
+
+  /** A row that was waited for can be newer than the events the same statement saw: those are read again. */
+  async #whole(row: ClaimRow): Promise<TurnClaim | undefined> {
+    const seen = row.tail ? (JSON.parse(row.tail) as unknown[]).length : 0;
+    if (row.trigger && row.version - (row.snapshot_seq ?? 0) === seen) return turnClaim(row);
+    return this.reload({ taskId: row.id, token: row.lease_token });
+  }
+
+  async #rows<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
+    return (await available(this.postgres.query<Row>({ name, text, values }))).rows;
+  }
+}
+
+function owner({ organisation, owner, agent }: TaskScope): string[] {
+  return [organisation, owner, agent];
+}
+
+/** The driver's error as the port's: a database that is away is `unavailable`, anything else is a fault. */
+async function available<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable)
+      throw new A2AError('unavailable', { retryAfter: 1, cause: error });
+    throw error;
+  }
+}

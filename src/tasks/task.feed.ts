@@ -1,0 +1,192 @@
+import type { StreamEvent } from '../protocol/index.js';
+import type { TaskStore } from './task.store.js';
+
+/** Committed events kept in memory per followed task; a reader further behind reads the table. */
+const RING = 256;
+/** How often followed tasks are looked up in case a hint was lost, milliseconds. */
+const POLL_MS = 1_000;
+
+/**
+ * Follows the logs of tasks: what this replica commits comes from memory, the rest from the table. Readers
+ * pull, each with its own cursor, so that a slow one costs no memory and holds up nobody.
+ */
+export class TaskFeed {
+  readonly #topics = new Map<string, Topic>();
+  #poll: NodeJS.Timeout | undefined;
+
+  constructor(private readonly store: Pick<TaskStore, 'events' | 'versions'>) {}
+
+  /** Tells of committed events, in order. */
+  publish(taskId: string, events: readonly StreamEvent[]): void {
+    this.#topics.get(taskId)?.push(events);
+  }
+
+  /** Tells that events up to `seq` are committed somewhere. */
+  hint(taskId: string, seq: number): void {
+    this.#topics.get(taskId)?.raise(seq);
+  }
+
+  /**
+   * Every committed event after `seq`, in order, in batches. Following starts with the call, not with the
+   * first `next`. Ends when `signal` aborts or the iterator is returned. Errors: those of the store.
+   */
+  follow(taskId: string, seq: number, signal?: AbortSignal): AsyncIterableIterator<readonly StreamEvent[]> {
+    return new Tail(this.#enter(taskId), seq, this.store, () => this.#leave(taskId), signal);
+  }
+
+  /** Tasks that are being followed. */
+  get size(): number {
+    return this.#topics.size;
+  }
+
+  #enter(taskId: string): Topic {
+    let topic = this.#topics.get(taskId);
+    if (!topic) {
+      topic = new Topic(taskId);
+      this.#topics.set(taskId, topic);
+    }
+    topic.readers++;
+    this.#poll ??= setInterval(() => void this.#catchUp(), POLL_MS).unref();
+    return topic;
+  }
+
+  #leave(taskId: string): void {
+    const topic = this.#topics.get(taskId);
+    if (!topic || --topic.readers > 0) return;
+    this.#topics.delete(taskId);
+    if (this.#topics.size > 0) return;
+    clearInterval(this.#poll);
+    this.#poll = undefined;
+  }
+
+  /** One look-up for all followed tasks that nothing was heard of since the last. */
+  async #catchUp(): Promise<void> {
+    const quiet = [...this.#topics.values()].filter((topic) => topic.quiet());
+    if (quiet.length === 0) return;
+    try {
+      const versions = await this.store.versions(quiet.map((topic) => topic.taskId));
+      for (const [taskId, seq] of versions) this.hint(taskId, seq);
+    } catch {
+      // The database is away; the next round asks again.
+    }
+  }
+}
+
+/** What is known of one followed task: its newest number and its newest events. */
+class Topic {
+  readers = 0;
+  #head = 0;
+  #ring: StreamEvent[] = [];
+  #heard = false;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(readonly taskId: string) {}
+
+  get head(): number {
+    return this.#head;
+  }
+
+  quiet(): boolean {
+    const quiet = !this.#heard;
+    this.#heard = false;
+    return quiet;
+  }
+
+  push(events: readonly StreamEvent[]): void {
+    const first = events[0]?.seq;
+    if (first === undefined) return;
+    const newest = this.#ring.at(-1)?.seq;
+    if (newest !== undefined && first <= newest) return;
+    if (newest !== undefined && first > newest + 1) this.#ring.length = 0;
+    this.#ring.push(...events);
+    if (this.#ring.length > 2 * RING) this.#ring.splice(0, this.#ring.length - RING);
+    this.raise(events.at(-1)!.seq!);
+  }
+
+  raise(seq: number): void {
+    this.#heard = true;
+    if (seq <= this.#head) return;
+    this.#head = seq;
+    for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
+  }
+
+  /** The events after `seq` if memory still has them all. */
+  after(seq: number): readonly StreamEvent[] | undefined {
+    const oldest = this.#ring[0]?.seq;
+    if (oldest === undefined || seq + 1 < oldest) return undefined;
+    const events = this.#ring.slice(seq + 1 - oldest);
+    return events.length > 0 ? events : undefined;
+  }
+
+  onChange(wake: () => void): void {
+    this.#waiting.add(wake);
+  }
+
+  forget(wake: () => void): void {
+    this.#waiting.delete(wake);
+  }
+}
+
+/** One reader. A plain generator would not do: `return` has to end a wait for the next event. */
+class Tail implements AsyncIterableIterator<readonly StreamEvent[]> {
+  #done = false;
+  #wake: (() => void) | undefined;
+
+  constructor(
+    private readonly topic: Topic,
+    private seq: number,
+    private readonly store: Pick<TaskStore, 'events'>,
+    private readonly leave: () => void,
+    private readonly signal?: AbortSignal,
+  ) {
+    if (signal?.aborted) this.#finish();
+    else signal?.addEventListener('abort', this.#finish);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<readonly StreamEvent[]>> {
+    while (!this.#done) {
+      if (this.topic.head <= this.seq) {
+        await this.#change();
+        continue;
+      }
+      const events =
+        this.topic.after(this.seq) ?? (await this.store.events(this.topic.taskId, this.seq, RING));
+      if (this.#done) break;
+      if (events.length === 0) {
+        await this.#change();
+        continue;
+      }
+      this.seq = events.at(-1)!.seq!;
+      return { done: false, value: events };
+    }
+    return { done: true, value: undefined };
+  }
+
+  async return(): Promise<IteratorResult<readonly StreamEvent[]>> {
+    this.#finish();
+    return { done: true, value: undefined };
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+      this.topic.onChange(resolve);
+    });
+  }
+
+  #finish = (): void => {
+    if (this.#done) return;
+    this.#done = true;
+    this.signal?.removeEventListener('abort', this.#finish);
+    if (this.#wake) {
+      this.topic.forget(this.#wake);
+      this.#wake();
+    }
+    this.leave();
+  };
+}

@@ -1,0 +1,76 @@
+import { fromJson, type JsonValue } from '@bufbuild/protobuf';
+import {
+  A2AError,
+  StreamEvent,
+  type StreamResponse,
+  StreamResponseSchema,
+  type Task,
+  TaskSchema,
+} from '../protocol/index.js';
+import { TaskFold } from './task.fold.js';
+import type { StoredTask, TurnClaim, TurnRequest } from './task.store.js';
+
+/** Rows as the driver gives them: json columns as text, bigint as number. */
+export interface TaskRow {
+  readonly version: number;
+  readonly snapshot: string | null;
+  readonly tail: string | null;
+}
+
+export interface ClaimRow extends TaskRow {
+  readonly id: string;
+  readonly snapshot_seq: number;
+  readonly organisation: string;
+  readonly owner: string;
+  readonly agent: string;
+  readonly lease_token: number;
+  readonly attempt: number;
+  readonly cancel_requested: boolean;
+  readonly inbox_seq: number;
+  readonly trigger: string;
+  readonly request: string | null;
+}
+
+export interface EventRow {
+  readonly seq: number;
+  readonly payload: string;
+}
+
+/** The task that a row and the log after its snapshot fold to. */
+export function storedTask(row: TaskRow): StoredTask {
+  const tail = row.tail ? (JSON.parse(row.tail) as JsonValue[]).map(toResponse) : [];
+  if (row.snapshot && tail.length === 0) {
+    return { task: fromJson(TaskSchema, JSON.parse(row.snapshot)), version: row.version };
+  }
+  const start = row.snapshot ? fromJson(TaskSchema, JSON.parse(row.snapshot)) : firstTask(tail.shift());
+  const fold = new TaskFold(start);
+  for (const response of tail) fold.apply(response);
+  return { task: fold.task, version: row.version };
+}
+
+export function storedEvent(row: EventRow): StreamEvent {
+  return new StreamEvent(toResponse(JSON.parse(row.payload) as JsonValue), row.seq, row.payload);
+}
+
+export function turnClaim(row: ClaimRow): TurnClaim {
+  return {
+    lease: { taskId: row.id, token: row.lease_token },
+    scope: { organisation: row.organisation, owner: row.owner, agent: row.agent },
+    attempt: row.attempt,
+    cancelRequested: row.cancel_requested,
+    stored: storedTask(row),
+    trigger: storedEvent({ seq: row.inbox_seq, payload: row.trigger }),
+    request: row.request ? (JSON.parse(row.request) as TurnRequest) : {},
+  };
+}
+
+function toResponse(json: JsonValue): StreamResponse {
+  return fromJson(StreamResponseSchema, json);
+}
+
+function firstTask(first: StreamResponse | undefined): Task {
+  if (first?.payload.case !== 'task') {
+    throw new A2AError('internal', { cause: new Error('a log does not begin with its task') });
+  }
+  return first.payload.value;
+}

@@ -1,0 +1,164 @@
+import type { JsonObject } from '@bufbuild/protobuf';
+import type { StreamEvent, StreamResponse, Task, TaskState } from '../protocol/index.js';
+
+/** Whose tasks of which agent: part of every WHERE clause that serves a caller. */
+export interface TaskScope {
+  readonly organisation: string;
+  readonly owner: string;
+  readonly agent: string;
+}
+
+/** The right to write a task: only the newest token of a task is obeyed. */
+export interface Lease {
+  readonly taskId: string;
+  readonly token: number;
+}
+
+/** What the agent needs to know of a request beside its message, kept so that a turn can run again. */
+export interface TurnRequest {
+  readonly metadata?: JsonObject;
+  readonly acceptedOutputModes?: readonly string[];
+  readonly extensions?: readonly string[];
+  readonly traceparent?: string;
+}
+
+/** Names a message for idempotent sends: `key` is the caller, agent and messageId, `hash` the content. */
+export interface MessageIdentity {
+  /** UUID form of a digest. */
+  readonly key: string;
+  readonly hash: string;
+}
+
+export interface NewTask {
+  readonly scope: TaskScope;
+  /** The log's first event: the SUBMITTED task with the caller's message in its history. */
+  readonly task: Task;
+  readonly request: TurnRequest;
+  /** Undefined where the agent does not want idempotent sends. */
+  readonly identity?: MessageIdentity;
+}
+
+/** The runner's events, in order, under its lease. */
+export interface TurnWrite {
+  readonly lease: Lease;
+  /** How many events this lease has written before these: makes a repeated write harmless. */
+  readonly written: number;
+  readonly events: readonly StreamResponse[];
+  /** The state and its time after the events, when they change it. */
+  readonly state?: TaskState;
+  readonly statusAt?: number;
+  /** The folded task after the events, valid only if the last of them gets number `seq`. */
+  readonly snapshot?: { readonly task: Task; readonly seq: number };
+  /** Ends the turn unless a message after number `read` waits. */
+  readonly end?: { readonly read: number };
+  /** The turn answered with a direct Message: the task is not shown to anybody. */
+  readonly direct?: boolean;
+}
+
+export interface Committed {
+  readonly events: readonly StreamEvent[];
+  /** The turn has ended and the lease is gone; false when a message waits or the write did not ask. */
+  readonly ended: boolean;
+}
+
+/** A caller's message, or an operator's approval, for a task that is there already. */
+export interface Delivery {
+  readonly taskId: string;
+  readonly event: StreamResponse;
+  readonly request: TurnRequest;
+  readonly identity?: MessageIdentity;
+  /** The owner for a caller's message; undefined for the operator, who may answer any task. */
+  readonly scope?: TaskScope;
+  /** States in which the task takes it; default: every non-terminal one. */
+  readonly states?: readonly TaskState[];
+  /** The state that the event brings, with its time. */
+  readonly state?: TaskState;
+  readonly statusAt?: number;
+}
+
+export interface Delivered {
+  readonly event: StreamEvent;
+  /** Set when no turn was running: the deliverer holds the lease and has to run one. */
+  readonly lease?: Lease;
+}
+
+/** A task with what its row knows. `events` after `version` are newer. */
+export interface StoredTask {
+  readonly task: Task;
+  readonly version: number;
+}
+
+/** A turn to run, with all that is needed to run it. */
+export interface TurnClaim {
+  readonly lease: Lease;
+  readonly scope: TaskScope;
+  readonly attempt: number;
+  readonly cancelRequested: boolean;
+  readonly stored: StoredTask;
+  /** The newest entry that asked for a turn, with its number. */
+  readonly trigger: StreamEvent;
+  readonly request: TurnRequest;
+}
+
+export interface CancelMark {
+  /** A turn is running somewhere; otherwise the task is parked. */
+  readonly running: boolean;
+}
+
+export interface TaskQuery {
+  readonly scope: TaskScope;
+  readonly contextId?: string;
+  readonly state?: TaskState;
+  /** Inclusive, milliseconds since the epoch. */
+  readonly statusAfter?: number;
+  readonly limit: number;
+  /** The last task of the page before: its status time (milliseconds) and id. */
+  readonly after?: { readonly statusAt: number; readonly id: string };
+}
+
+export interface TaskPage {
+  readonly tasks: readonly (StoredTask & { readonly statusAt: number })[];
+  /** All matches, on every page. */
+  readonly total: number;
+  readonly more: boolean;
+}
+
+/**
+ * Where tasks live. Writes resolve only after the commit. Errors: `unavailable` when the database cannot
+ * answer. No method holds a connection after it has settled.
+ */
+export abstract class TaskStore {
+  /** Stores a new task with its lease taken. Undefined: a message of that identity is there already. */
+  abstract create(task: NewTask): Promise<Lease | undefined>;
+  /**
+   * Appends a turn's events. Writes of one task keep the order of the calls; many tasks share a commit.
+   * Undefined: refused, the lease is lost or the task has ended.
+   */
+  abstract append(write: TurnWrite): Promise<Committed | undefined>;
+  /** Appends a delivery and takes the lease when no turn runs, in one step. Undefined: refused. */
+  abstract deliver(delivery: Delivery): Promise<Delivered | 'duplicate' | undefined>;
+  /** Which task a message of that key belongs to, and its content's hash. */
+  abstract findMessage(key: string): Promise<{ taskId: string; hash: string } | undefined>;
+
+  /** The caller's task with everything committed, or undefined. One statement. */
+  abstract read(taskId: string, scope: TaskScope): Promise<StoredTask | undefined>;
+  abstract list(query: TaskQuery): Promise<TaskPage>;
+  /** Tasks of one context, newest first. */
+  abstract context(contextId: string, scope: TaskScope, limit: number): Promise<Task[]>;
+  abstract readMany(taskIds: readonly string[], scope: TaskScope): Promise<Task[]>;
+  /** Committed events after `seq`, in order, at most `limit`. Whatever the owner: callers check before. */
+  abstract events(taskId: string, seq: number, limit: number): Promise<StreamEvent[]>;
+  /** The newest event numbers of the tasks that exist. */
+  abstract versions(taskIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
+
+  /** Marks the task for cancelling. Undefined: not this caller's, or ended. */
+  abstract requestCancel(taskId: string, scope: TaskScope): Promise<CancelMark | undefined>;
+  /** Takes the lease of a task without a running turn. Undefined: one runs, or it has ended. */
+  abstract acquire(taskId: string): Promise<TurnClaim | undefined>;
+  /** Prolongs leases. Answers the ones still held; those with a cancel mark say so. */
+  abstract renew(leases: readonly Lease[]): Promise<readonly { taskId: string; cancelRequested: boolean }[]>;
+  /** Takes over turns whose lease has run out, oldest first. */
+  abstract takeExpired(limit: number): Promise<TurnClaim[]>;
+  /** What a running turn needs for its next one: the trigger after `seq`. Undefined: the lease is lost. */
+  abstract reload(lease: Lease): Promise<TurnClaim | undefined>;
+}
