@@ -1,6 +1,6 @@
 import { fromJson, type JsonObject, type JsonValue, type MessageInitShape } from '@bufbuild/protobuf';
 import { ValueSchema } from '@bufbuild/protobuf/wkt';
-import { type ArtifactSchema, type PartSchema, Role, TaskState } from '../protocol/index.js';
+import { type ArtifactSchema, type Part, type PartSchema, Role, TaskState } from '../protocol/index.js';
 import type { AgentEvent } from './agent.executor.js';
 
 export type PartInit = MessageInitShape<typeof PartSchema>;
@@ -42,3 +42,8 @@ export const failed = (text?: string) => status(TaskState.FAILED, text);
 export const rejected = (text?: string) => status(TaskState.REJECTED, text);
 export const inputRequired = (text?: string) => status(TaskState.INPUT_REQUIRED, text);
 export const authRequired = (text?: string) => status(TaskState.AUTH_REQUIRED, text);
+
+/** The text parts as one text, a line break between them; '' where there is none. */
+export function textOf(parts: readonly Part[]): string {
+  return parts.flatMap(({ content }) => (content.case === 'text' ? [content.value] : [])).join('\n');
+}
