@@ -59,7 +59,7 @@ export function loadConfig(env: Environment = process.env, argv: readonly string
 export function unknownVariables(env: Environment = process.env): string[] {
   const known = new Set(['PARLEY_CONFIG', ...SETTING_LIST.map(([name]) => variableOf(name))]);
   // Kubernetes sets the latter group by itself where a Service is called "parley".
-  const foreign = /^PARLEY_(TEST_.*|(.*_)?(SERVICE_HOST|SERVICE_PORT.*|PORT|PORT_\d+_.*))$/;
+  const foreign = /^PARLEY_(TEST_.*|PORT|(.*_)?(SERVICE_HOST|SERVICE_PORT.*|PORT_\d+_.*))$/;
   return Object.keys(env).filter(
     (name) => name.startsWith('PARLEY_') && !known.has(name) && !foreign.test(name),
   );

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { MIGRATIONS } from './migrations/index.js';
+import type { Postgres } from './postgres.js';
 
 /** An arbitrary number that all replicas agree on. */
 const LOCK = 7_292_539;
@@ -32,4 +33,19 @@ export async function migrate(url: string): Promise<void> {
   } finally {
     await dataSource.destroy();
   }
+}
+
+/**
+ * Whether every migration of this release is in the database; later ones may be too.
+ *
+ * @throws DatabaseUnavailable
+ */
+export async function isMigrated(postgres: Postgres): Promise<boolean> {
+  const names = MIGRATIONS.map(({ name }) => name);
+  const { rowCount } = await postgres.query({
+    name: 'migrations',
+    text: 'select from migrations where name = any($1::text[])',
+    values: [names],
+  });
+  return rowCount === names.length;
 }

@@ -1,0 +1,24 @@
+import { Controller, Get, Header, HttpException } from '@nestjs/common';
+import { Readiness } from './readiness.js';
+
+/** For whoever restarts the service (live) or sends it requests (ready). */
+@Controller('health')
+export class HealthController {
+  constructor(private readonly readiness: Readiness) {}
+
+  /** 200 as long as the process answers at all. */
+  @Get('live')
+  @Header('Cache-Control', 'no-store')
+  live() {
+    return { status: 'live' };
+  }
+
+  /** 200 when requests are welcome; 503 with the reason while the database is away or the service drains. */
+  @Get('ready')
+  @Header('Cache-Control', 'no-store')
+  async ready() {
+    const status = await this.readiness.state();
+    if (status !== 'ready') throw new HttpException({ status }, 503);
+    return { status };
+  }
+}

@@ -1,0 +1,2 @@
+export * from './log.value.js';
+export * from './pino.logger.js';

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { PinoLogger } from './pino.logger.js';
+
+function logger(logFormat: 'pretty' | 'json' = 'json', logLevel: 'info' | 'trace' = 'info') {
+  const lines: string[] = [];
+  const log = new PinoLogger({ logLevel, logFormat }, { write: (line) => lines.push(line) });
+  return { log, lines, records: () => lines.map((line) => JSON.parse(line)) };
+}
+
+describe('PinoLogger', () => {
+  it('writes one JSON object per record with level, context and fields', () => {
+    const { log, records } = logger();
+    log.warn({ message: 'The receiver is gone', taskId: 't1' }, 'push');
+    expect(records()).toEqual([
+      { level: 'warn', time: expect.any(String), context: 'push', taskId: 't1', msg: 'The receiver is gone' },
+    ]);
+  });
+
+  it('leaves out what is below the level', () => {
+    const { log, lines } = logger();
+    log.debug('quiet');
+    log.verbose('quieter');
+    expect(lines).toEqual([]);
+  });
+
+  it('blanks secrets by key at any depth and credentials inside texts', () => {
+    const { log, lines } = logger();
+    const headers = { authorization: 'Bearer s3cret-a', 'X-Api-Key': 's3cret-b', accept: 'text/plain' };
+    log.log({ request: { headers }, config: { operatorToken: 's3cret-c', clientSecret: ['s3cret-d'] } });
+    log.error('postgres://parley:s3cret-e@db:5432/x refused Bearer s3cret-f');
+    log.error(new Error('Authorization: Basic s3cretg'));
+    expect(lines.join('')).not.toContain('s3cret');
+    expect(lines[0]).toContain('text/plain');
+    expect(lines[1]).toContain('postgres://parley:***@db:5432/x');
+  });
+
+  it('spells out errors with their causes, but not the parameters a driver put on them', () => {
+    const { log, lines, records } = logger();
+    const cause = Object.assign(new TypeError('deep'), { code: 'E42', parameters: ['private text'] });
+    log.error({ message: 'Broken', cause: new Error('shallow', { cause }) });
+    expect(records()[0]).toMatchObject({
+      msg: 'Broken',
+      cause: {
+        type: 'Error',
+        message: 'shallow',
+        cause: { type: 'TypeError', message: 'deep', code: 'E42' },
+      },
+    });
+    expect(lines[0]).not.toContain('private text');
+  });
+
+  it('never throws, whatever it is given', () => {
+    const { log, lines } = logger();
+    const loop: Record<string, unknown> = { n: 1n, bytes: new Uint8Array(3) };
+    loop.self = loop;
+    log.error(loop);
+    log.error({
+      get trap() {
+        throw new Error('caught you');
+      },
+    });
+    log.error(undefined);
+    log.error(null, undefined, 'context');
+    log.error(Symbol('s'), () => 1);
+    expect(lines).toHaveLength(5);
+  });
+
+  it('writes a readable line in which no caller can fake another one', () => {
+    const { log, lines } = logger('pretty');
+    log.log({ message: 'agent said\n12:00:00 ERROR \u001b[31mfake', taskId: 't\n1' }, 'agents');
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(
+      /^[\d:.]{12} INFO {2}\[agents\] agent said\\n12:00:00 ERROR \\u001b\[31mfake taskId="t\\n1"\n$/,
+    );
+  });
+
+  it('shows the stack of an error below its readable line', () => {
+    const { log, lines } = logger('pretty');
+    log.error({ message: 'Broken', cause: new RangeError('too\nfar') });
+    const [head, frame] = lines[0]!.split('\n');
+    expect(head).toMatch(/ERROR Broken cause=RangeError: too\\nfar$/);
+    expect(frame).toMatch(/^ {4}at /);
+  });
+});
