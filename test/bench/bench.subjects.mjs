@@ -1,0 +1,103 @@
+import { execFile } from 'node:child_process';
+import { openSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { freePort, spawnServer } from './machine.mjs';
+
+const run = promisify(execFile);
+const START_MS = 20_000;
+const STOP_MS = 15_000;
+const at = (path) => fileURLToPath(new URL(path, import.meta.url));
+
+/**
+ * A server that runs: `url` serves JSON-RPC, `stop` resolves when it has gone.
+ * @typedef {{pid: number, url?: string, grpcAddress?: string, stop: () => Promise<void>}} Subject
+ */
+
+/**
+ * What is measured, in the order of the table. `start` gets a folder for its files, an empty database of its
+ * own, node's extra flags, and the size of the service's GetTask reply for the raw server.
+ * @type {Record<string, {title: string, database?: boolean,
+ *   start: (given: {dir: string, databaseUrl?: string, nodeArgs: string[], replyBytes: number}) =>
+ *   Promise<Subject>}>}
+ */
+export const SUBJECTS = {
+  parley: { title: 'Parley (durable)', database: true, start: startParley },
+  sdkMemory: { title: 'SDK in memory', start: startSdk },
+  sdkPostgres: { title: 'SDK on Postgres', database: true, start: startSdk },
+  raw: { title: 'grpc-js alone', start: startRaw },
+};
+
+async function startParley({ dir, databaseUrl, nodeArgs }) {
+  const [httpPort, grpcPort] = [await freePort(), await freePort()];
+  const settings = {
+    PARLEY_HTTP_PORT: httpPort,
+    PARLEY_GRPC_PORT: grpcPort,
+    PARLEY_DATA_DIR: join(dir, 'parley'),
+    PARLEY_DATABASE_URL: databaseUrl,
+    PARLEY_AGENTS: 'echo',
+  };
+  const server = startServer([...nodeArgs, at('../../dist/main.js')], dir, settings);
+  const url = `http://127.0.0.1:${httpPort}`;
+  await server.until(async () => (await fetch(`${url}/health/ready`)).ok);
+  return { ...server, url: `${url}/jsonrpc`, grpcAddress: `127.0.0.1:${grpcPort}` };
+}
+
+async function startSdk({ dir, databaseUrl }) {
+  const port = await freePort();
+  if (databaseUrl) {
+    const migrate = at('../../node_modules/@a2a-js/sdk/dist/cli/a2a_db.js');
+    await run(process.execPath, [migrate, 'upgrade', '--url', databaseUrl]);
+  }
+  const args = [at('./servers/sdk.server.mjs'), String(port), ...(databaseUrl ? [databaseUrl] : [])];
+  const server = startServer(args, dir);
+  const url = `http://127.0.0.1:${port}`;
+  await server.until(async () => (await fetch(`${url}/health/ready`)).ok);
+  return { ...server, url: `${url}/jsonrpc` };
+}
+
+async function startRaw({ dir, replyBytes }) {
+  const port = await freePort();
+  const server = startServer([at('./servers/raw.server.mjs'), String(port), String(replyBytes)], dir);
+  await server.until(() => connects(port));
+  return { ...server, grpcAddress: `127.0.0.1:${port}` };
+}
+
+function connects(port) {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('error', reject);
+    socket.once('connect', () => resolve(socket.end()));
+  });
+}
+
+/** Starts node on the server's core; what it prints goes to a file, which an early end quotes. */
+function startServer(args, dir, settings = {}) {
+  const log = join(dir, 'server.log');
+  const out = openSync(log, 'w');
+  const env = { ...process.env, NODE_ENV: 'production', ...settings };
+  const child = spawnServer(args, { cwd: dir, env, stdio: ['ignore', out, out] });
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  return {
+    pid: child.pid,
+    async until(ready) {
+      const end = Date.now() + START_MS;
+      for (;;) {
+        if (child.exitCode !== null || Date.now() > end) {
+          child.kill('SIGKILL');
+          throw new Error(`${args.join(' ')} did not start, see ${log}`);
+        }
+        if (await ready().then(Boolean, () => false)) return;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    },
+    async stop() {
+      const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+      child.kill('SIGTERM');
+      await gone;
+      clearTimeout(force);
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import { HttpLane, sendBody } from './http.lane.mjs';
+import { runWindow } from './window.mjs';
+
+/**
+ * Blocking SendMessage over JSON-RPC: each lane sends, waits for the finished task and sends again.
+ * @param {{url: string, lanes: number, warmMs: number, timedMs: number, serverPid: number}} job
+ */
+export async function sendLoad(job) {
+  const text = 'x'.repeat(100);
+  const lanes = Array.from({ length: job.lanes }, () => new HttpLane(job.url));
+  const figures = await runWindow(job, async (lane) => {
+    const answer = await lanes[lane].post(sendBody('SendMessage', text));
+    if (!answer.includes('"TASK_STATE_COMPLETED"') || !answer.includes(text)) {
+      throw new Error(`not a completed task: ${answer.toString().slice(0, 300)}`);
+    }
+  });
+  await Promise.all(lanes.map((lane) => lane.close()));
+  return figures;
+}
