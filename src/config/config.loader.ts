@@ -73,6 +73,7 @@ function problemOf(given: Given | undefined, setting: Setting, advice: string): 
 /** What is wrong between settings that are each valid. */
 function contradictions(values: Partial<SettingValues>): ConfigProblem[] {
   const { agents, defaultAgent, host, httpPort, grpcPort, insecureOpen } = values;
+  const { oidcIssuers = [], oidcAudience = [], apiKeys } = values;
   const problems: ConfigProblem[] = [];
   if (agents && defaultAgent && !agents.includes(defaultAgent)) {
     problems.push({
@@ -86,10 +87,20 @@ function contradictions(values: Partial<SettingValues>): ConfigProblem[] {
       what: `${grpcPort} is the HTTP port too; give another one`,
     });
   }
-  if (host && !isLoopback(host) && insecureOpen === false) {
+  if (oidcIssuers.length > 0 && oidcAudience.length === 0) {
+    problems.push({
+      where: variableOf('oidcAudience'),
+      what: 'not set; give the audience of the tokens, or tokens that were meant for others would be accepted',
+    });
+  }
+  if (oidcAudience.length > 0 && oidcIssuers.length === 0) {
+    problems.push({ where: variableOf('oidcIssuers'), what: 'not set; give the issuers of the tokens' });
+  }
+  const open = oidcIssuers.length === 0 && !apiKeys;
+  if (host && !isLoopback(host) && open && insecureOpen === false) {
     problems.push({
       where: variableOf('host'),
-      what: `${host} is reachable from outside and no authentication is configured; give 127.0.0.1, or set ${variableOf('insecureOpen')}=true if that is what you want`,
+      what: `${host} is reachable from outside and no authentication is configured; give 127.0.0.1, or configure ${variableOf('oidcIssuers')} or ${variableOf('apiKeys')}, or set ${variableOf('insecureOpen')}=true if that is what you want`,
     });
   }
   return problems;

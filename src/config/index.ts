@@ -3,3 +3,4 @@ export * from './config.js';
 export * from './config.loader.js';
 export * from './config.module.js';
 export * from './config.problem.js';
+export * from './scopes.js';

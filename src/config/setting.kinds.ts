@@ -65,3 +65,21 @@ export const hostAndPort = () => {
   const valid = (value: string) => /^(\[[0-9a-fA-F:]+\]|[^\s:/]+):\d{1,5}$/.test(value);
   return z.string({ error }).refine(valid, { error });
 };
+
+/** Other names for the given ones, which are kept where none is set: `a=b` pairs, or a map in the YAML file. */
+export const renames = <const T extends readonly string[]>(names: T) => {
+  const error = `give pairs such as ${names[0]}=other, separated by commas; names are ${names.join(', ')}`;
+  const read = (value: unknown) =>
+    typeof value === 'string'
+      ? Object.fromEntries(value.split(',').map((pair) => halves(pair.trim())))
+      : value;
+  const same = Object.fromEntries(names.map((name) => [name, name]));
+  const known = z.partialRecord(z.enum(names, { error }), text(error), { error });
+  return z.preprocess(read, known).transform((given) => ({ ...same, ...given }) as Record<T[number], string>);
+};
+
+/** At the first "=" only: a name may be a URI with a query. */
+const halves = (pair: string): [string, string] => {
+  const [name = '', ...value] = pair.split('=');
+  return [name, value.join('=')];
+};

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { SCOPES, type Scope } from './scopes.js';
 import {
   agentId,
   cidr,
@@ -8,6 +9,7 @@ import {
   milliseconds,
   oneOf,
   port,
+  renames,
   text,
   url,
   wholeNumber,
@@ -35,6 +37,7 @@ const setting = <T extends z.ZodType>(schema: T, type: string, text: string, mor
 const BUILT_IN_AGENTS = ['echo', 'test-runner', 'code-reviewer', 'deployer', 'conformance'];
 const POSTGRES_URL = 'postgres://user:password@host:5432/database';
 const MIB = 1024 * 1024;
+const SIGNATURES = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512'] as const;
 
 export const SETTINGS = {
   host: setting(
@@ -130,6 +133,52 @@ export const SETTINGS = {
     'true or false',
     'Serve an address that is not loopback without authentication',
   ),
+  oidcIssuers: setting(
+    list(
+      url(['https:', 'http:'], 'https://login.example.com'),
+      'give issuer URLs, separated by commas',
+    ).default([]),
+    'list',
+    'OpenID Connect or OAuth 2 issuers whose access tokens are accepted, exactly as they name themselves',
+  ),
+  oidcAudience: setting(
+    list(text(), 'give audiences, separated by commas').default([]),
+    'list',
+    'Audiences (`aud`) that a token must be meant for, one of them',
+  ),
+  oidcAlgorithms: setting(
+    list(oneOf(SIGNATURES), `give some of ${SIGNATURES.join(', ')}, separated by commas`).default([
+      'RS256',
+      'ES256',
+    ]),
+    'list',
+    'Signature algorithms of tokens that are accepted',
+  ),
+  oidcSubjectClaim: setting(
+    text().default('sub'),
+    'claim',
+    'Claim that names the caller; `a.b` looks inside',
+  ),
+  oidcOrganisationClaim: setting(
+    text().optional(),
+    'claim',
+    "Claim that names the caller's organisation; every issuer is then trusted to name any",
+    { otherwise: 'the issuer is the organisation' },
+  ),
+  oidcScopeClaims: setting(
+    list(text(), 'give claims, separated by commas').default(['scope', 'scp']),
+    'list',
+    'Claims that hold scopes, as a list or as text with spaces',
+  ),
+  scopeNames: setting(
+    renames(SCOPES).default(
+      () => Object.fromEntries(SCOPES.map((scope) => [scope, scope])) as Record<Scope, string>,
+    ),
+    'pairs',
+    'What tokens call the scopes, such as `a2a.send=agents.write`',
+    { otherwise: 'the same names' },
+  ),
+  apiKeys: setting(flag().default(false), 'true or false', 'Accept API keys'),
 } as const satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof SETTINGS;
