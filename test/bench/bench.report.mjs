@@ -91,7 +91,9 @@ export function verdicts(figures) {
 }
 
 export function verdictTable(figures) {
-  const rows = verdicts(figures).map((row) => [row.title, row.goal, row.shown ?? '-', row.verdict]);
+  const rows = verdicts(figures)
+    .filter(({ value }) => value !== undefined)
+    .map(({ title, goal, shown, verdict }) => [title, goal, shown, verdict]);
   return table([['goal', 'wanted', 'measured', 'verdict'], ...rows]);
 }
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { openSync } from 'node:fs';
+import { openSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -87,7 +87,7 @@ function startServer(args, dir, settings = {}) {
       for (;;) {
         if (child.exitCode !== null || Date.now() > end) {
           child.kill('SIGKILL');
-          throw new Error(`${args.join(' ')} did not start, see ${log}`);
+          throw new Error(`${args.join(' ')} did not start:\n${readFileSync(log, 'utf8').slice(-2_000)}`);
         }
         if (await ready().then(Boolean, () => false)) return;
         await new Promise((resolve) => setTimeout(resolve, 50));
