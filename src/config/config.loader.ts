@@ -16,6 +16,9 @@ import {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** The environment of this process. Nothing else reads it. */
+export const environment: Environment = process.env;
+
 interface Given {
   readonly value: unknown;
   readonly where: string;
@@ -27,7 +30,7 @@ interface Given {
  *
  * @throws ConfigError with every problem at once
  */
-export function loadConfig(env: Environment = process.env, argv: readonly string[] = []): Config {
+export function loadConfig(env: Environment, argv: readonly string[] = []): Config {
   const flags = readFlags(argv);
   const path = flags.config ?? env.PARLEY_CONFIG;
   const file = path ? readConfigFile(path) : undefined;
@@ -56,7 +59,7 @@ export function loadConfig(env: Environment = process.env, argv: readonly string
 }
 
 /** Variables that look like settings but are none, so that a slip of the pen does not go unnoticed. */
-export function unknownVariables(env: Environment = process.env): string[] {
+export function unknownVariables(env: Environment): string[] {
   const known = new Set(['PARLEY_CONFIG', ...SETTING_LIST.map(([name]) => variableOf(name))]);
   // Kubernetes sets the latter group by itself where a Service is called "parley".
   const foreign = /^PARLEY_(TEST_.*|PORT|(.*_)?(SERVICE_HOST|SERVICE_PORT.*|PORT_\d+_.*))$/;
@@ -115,6 +118,5 @@ function complete(values: SettingValues): Config {
     ...values,
     dataDir,
     deploymentsFile: resolve(values.deploymentsFile ?? `${dataDir}/deployments.log`),
-    logFormat: values.logFormat ?? (process.stdout.isTTY ? 'pretty' : 'json'),
   });
 }

@@ -1,9 +1,8 @@
 import type { SettingValues } from './settings.js';
 
 /** Every setting with its default filled in and its path made absolute. */
-export interface ConfigValues extends Readonly<Omit<SettingValues, 'deploymentsFile' | 'logFormat'>> {
+export interface ConfigValues extends Readonly<Omit<SettingValues, 'deploymentsFile'>> {
   readonly deploymentsFile: string;
-  readonly logFormat: 'pretty' | 'json';
 }
 
 const Frozen = class {

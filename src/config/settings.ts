@@ -115,9 +115,11 @@ export const SETTINGS = {
     'level',
     'Least important level that is logged',
   ),
-  logFormat: setting(oneOf(['pretty', 'json']).optional(), 'pretty or json', 'How log lines look', {
-    otherwise: 'pretty on a terminal, else json',
-  }),
+  logFormat: setting(
+    oneOf(['pretty', 'json']).default('pretty'),
+    'pretty or json',
+    'Log for people, or one JSON object per line',
+  ),
   trustedProxies: setting(
     list(cidr(), 'give addresses or CIDR blocks, separated by commas').default([]),
     'list',
