@@ -40,7 +40,7 @@ export class EchoExecutor extends AgentExecutor {
 }
 
 function echoed(turn: TurnContext): AgentEvent[] {
-  return [artifact({ parts: turn.message.parts }), completed()];
+  return [artifact({ parts: [...turn.message.parts] }), completed()];
 }
 
 async function* chunks(turn: TurnContext, rest: string): AsyncIterable<AgentEvent> {
