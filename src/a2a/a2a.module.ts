@@ -1,0 +1,27 @@
+import { Module } from '@nestjs/common';
+import { AgentsModule } from '../agents/index.js';
+import { AuthModule } from '../auth/index.js';
+import { CardsModule } from '../cards/index.js';
+import { Capabilities, CardCapabilities } from './capabilities.js';
+import { Dispatcher } from './dispatcher.js';
+import { Faults } from './faults.js';
+import { GrpcController } from './grpc/index.js';
+import { JsonBody } from './http.body.js';
+import { JsonRpcController } from './jsonrpc/index.js';
+import { RestController } from './rest/index.js';
+import { OpenStreams } from './streaming/index.js';
+
+/** The protocol surface: three bindings over one dispatcher over one service. */
+@Module({
+  imports: [AgentsModule, AuthModule, CardsModule],
+  controllers: [JsonRpcController, RestController, GrpcController],
+  providers: [
+    Dispatcher,
+    Faults,
+    JsonBody,
+    OpenStreams,
+    { provide: Capabilities, useClass: CardCapabilities },
+  ],
+  exports: [OpenStreams],
+})
+export class A2AModule {}

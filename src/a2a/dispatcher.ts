@@ -1,0 +1,121 @@
+import { setTimeout as after, setImmediate as nextTurn } from 'node:timers/promises';
+import type { Message } from '@bufbuild/protobuf';
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { type AgentDefinition, AgentRegistry } from '../agents/index.js';
+import { Authenticator, Policy } from '../auth/index.js';
+import { Config } from '../config/index.js';
+import { Readiness } from '../health/index.js';
+import {
+  A2AError,
+  type CallContext,
+  type EventStream,
+  type OperationName,
+  type ProtocolVersion,
+  type RequestOf,
+  readServiceParameters,
+  resolveVersion,
+  type ServiceParameters,
+  validateRequest,
+} from '../protocol/index.js';
+import { agentAt } from './agent.address.js';
+import { type Arrival, Call, type Destination } from './call.js';
+import { traced } from './call.span.js';
+import {
+  type AgentCapabilities,
+  Capabilities,
+  requireCapability,
+  requirePushWhenAsked,
+} from './capabilities.js';
+import { activeExtensions } from './extensions.js';
+import { Operations } from './operations.js';
+
+export type Reply = Message | EventStream;
+
+export const isStream = (reply: Reply): reply is EventStream => Symbol.asyncIterator in reply;
+
+/** Operations that a replica on its way out takes on no more. */
+const LASTING: ReadonlySet<OperationName> = new Set([
+  'sendMessage',
+  'sendStreamingMessage',
+  'subscribeToTask',
+]);
+
+/** Which agent is meant, and in which version of the protocol. */
+interface Resolution {
+  readonly agent: AgentDefinition;
+  readonly capabilities: AgentCapabilities;
+  readonly parameters: ServiceParameters;
+  readonly version: ProtocolVersion;
+}
+
+type Operation = (request: Message, call: CallContext) => Promise<Reply>;
+
+/**
+ * The one way of every call, whatever its binding and version. `admit` settles who calls which agent and
+ * whether that may be; the binding then decodes the request as the version has it; `perform` checks and runs it.
+ */
+@Injectable()
+export class Dispatcher implements BeforeApplicationShutdown {
+  #running = 0;
+  #whenIdle: (() => void) | undefined;
+
+  constructor(
+    private readonly agents: AgentRegistry,
+    private readonly capabilities: Capabilities,
+    private readonly authenticator: Authenticator,
+    private readonly policy: Policy,
+    private readonly operations: Operations,
+    private readonly readiness: Readiness,
+    private readonly config: Config,
+  ) {}
+
+  /** The agent at an address and the version that the caller wants of it. @throws A2AError of the first that fails */
+  resolve({ binding, caller, ...address }: Destination): Resolution {
+    const agent = agentAt(this.agents, address);
+    const capabilities = this.capabilities.of(agent.id);
+    const parameters = readServiceParameters(caller);
+    const version = resolveVersion(parameters.version, capabilities.versions[binding]);
+    return { agent, capabilities, parameters, version };
+  }
+
+  /** @throws A2AError of the first step that fails: readiness, agent, version, extensions, caller, scope, capability */
+  async admit(arrival: Arrival): Promise<Call> {
+    const { operation, caller } = arrival;
+    if (this.readiness.draining.aborted && LASTING.has(operation)) throw goingDown();
+    const { agent, capabilities, parameters, version } = this.resolve(arrival);
+    const extensions = activeExtensions(agent, parameters.extensions);
+    const principal = await this.authenticator.authenticate(caller);
+    this.policy.authorise(operation, principal, agent.id);
+    requireCapability(operation, capabilities);
+    return new Call(arrival, { agent: agent.id, version, extensions, principal }, parameters);
+  }
+
+  /** A stream's promise settles once its first frame is known. @throws A2AError, or whatever went wrong inside */
+  async perform(call: Call, request: Message): Promise<Reply> {
+    validateRequest(call.operation, request as RequestOf<typeof call.operation>);
+    requirePushWhenAsked(request, this.capabilities.of(call.agent));
+    this.#running++;
+    try {
+      const operation = this.operations[call.operation] as Operation;
+      return await traced(call, () => operation.call(this.operations, request, call));
+    } finally {
+      if (--this.#running === 0) this.#whenIdle?.();
+    }
+  }
+
+  /** Lets what runs come to its end, within the drain time. */
+  async beforeApplicationShutdown(): Promise<void> {
+    if (this.#running > 0) {
+      const idle = new Promise<void>((resolve) => {
+        this.#whenIdle = resolve;
+      });
+      await Promise.race([idle, after(this.config.drainMs, undefined, { ref: false })]);
+    }
+    // The last answers are written in the turn in which their calls end.
+    await nextTurn();
+  }
+}
+
+/** What a call is told that another replica should have got. */
+export const goingDown = () =>
+  new A2AError('unavailable', { message: 'This replica is going down; try again', retryAfter: 1 });

@@ -1,0 +1,30 @@
+import type { Metadata } from '@grpc/grpc-js';
+import { Caller } from '../caller.js';
+
+/** What both kinds of grpc-js server call have. */
+export interface ServerCall {
+  readonly cancelled: boolean;
+  readonly metadata: Metadata;
+  sendMetadata(metadata: Metadata): void;
+  once(event: 'cancelled', listener: () => void): unknown;
+}
+
+/** The other end of a gRPC call. grpc-js says `cancelled` for a client that left and for a deadline that passed. */
+export class GrpcCaller extends Caller {
+  constructor(private readonly call: ServerCall) {
+    super();
+  }
+
+  header(name: string): string | undefined {
+    const values = this.call.metadata.get(name);
+    return values.length === 0 ? undefined : values.join(', ');
+  }
+
+  get gone(): boolean {
+    return this.call.cancelled;
+  }
+
+  protected onGone(left: () => void): void {
+    this.call.once('cancelled', left);
+  }
+}

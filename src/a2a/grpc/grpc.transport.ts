@@ -1,0 +1,85 @@
+import { Server, ServerCredentials, type ServerOptions } from '@grpc/grpc-js';
+import { ReflectionService } from '@grpc/reflection';
+import { ServerGrpc } from '@nestjs/microservices';
+import { HealthImplementation } from 'grpc-health-check';
+import { A2AService, fileDescriptorProtos, grpcServiceDefinition } from '../../protocol/index.js';
+
+const SERVICE = A2AService.typeName;
+const PACKAGE = A2AService.file.proto.package;
+
+const MINUTE_MS = 60_000;
+/** Nobody keeps a connection for ever: forgotten ones go, used ones are opened anew, perhaps to another replica. */
+const CONNECTIONS: ServerOptions = {
+  'grpc.max_connection_idle_ms': 5 * MINUTE_MS,
+  'grpc.max_connection_age_ms': 60 * MINUTE_MS,
+  'grpc.keepalive_time_ms': MINUTE_MS,
+  'grpc.keepalive_timeout_ms': 20_000,
+};
+/** How long connections may take to close once their calls are over. */
+const CLOSING_MS = 2_000;
+
+export interface GrpcListener {
+  /** `host:port`; port 0 takes any free one. */
+  readonly address: string;
+  /** Largest message in either direction. */
+  readonly maxBytes: number;
+}
+
+/** Nest's gRPC transport with a server of our own making: limits, the real port, an end that waits, health, reflection. */
+export class GrpcTransport extends ServerGrpc {
+  readonly #health = new HealthImplementation({ '': 'SERVING', [SERVICE]: 'SERVING' });
+  #port = 0;
+
+  constructor(private readonly listener: GrpcListener) {
+    super({
+      package: PACKAGE,
+      packageDefinition: { [SERVICE]: grpcServiceDefinition(A2AService) },
+      onLoadPackageDefinition: (_definition: object, server: Server) => {
+        this.#health.addToServer(server);
+        reflection().addToServer(server);
+      },
+    });
+  }
+
+  /** The port that it listens on, once it does. */
+  get port(): number {
+    return this.#port;
+  }
+
+  /** Tells health checks that this replica is about to go. */
+  drain(): void {
+    for (const service of ['', SERVICE]) this.#health.setStatus(service, 'NOT_SERVING');
+  }
+
+  override async createClient(): Promise<Server> {
+    const { address, maxBytes } = this.listener;
+    const server = new Server({
+      ...CONNECTIONS,
+      'grpc.max_receive_message_length': maxBytes,
+      'grpc.max_send_message_length': maxBytes,
+    });
+    this.#port = await new Promise<number>((resolve, reject) => {
+      server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) =>
+        error ? reject(error) : resolve(port),
+      );
+    });
+    return server;
+  }
+
+  /** Calls that still run get to their end first; a connection that nobody closes then does not hold the service up. */
+  override async close(): Promise<void> {
+    const server: Server | null = this.grpcClient;
+    if (server === null || server === undefined) return;
+    const forced = setTimeout(() => server.forceShutdown(), CLOSING_MS);
+    await new Promise<void>((resolve) => {
+      server.tryShutdown(() => resolve());
+    });
+    clearTimeout(forced);
+  }
+}
+
+const reflection = () =>
+  new ReflectionService(
+    { [PACKAGE]: { fileDescriptorProtos: fileDescriptorProtos() } as never },
+    { services: [SERVICE] },
+  );

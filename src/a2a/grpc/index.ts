@@ -1,0 +1,2 @@
+export * from './grpc.controller.js';
+export * from './grpc.transport.js';

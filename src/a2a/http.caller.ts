@@ -1,0 +1,47 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Caller } from './caller.js';
+
+/** The other end of an HTTP call. That it has left is known from the response: the request closes once it is read. */
+export class HttpCaller extends Caller {
+  constructor(
+    private readonly request: FastifyRequest,
+    private readonly reply: FastifyReply,
+  ) {
+    super();
+  }
+
+  header(name: string): string | undefined {
+    const value = this.request.raw.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  override query(name: string): string | undefined {
+    const value = (this.request.query as Record<string, string | string[] | undefined>)[name];
+    return Array.isArray(value) ? value[0] : value;
+  }
+
+  get gone(): boolean {
+    const { destroyed, writableFinished } = this.reply.raw;
+    return destroyed && !writableFinished;
+  }
+
+  protected onGone(left: () => void): void {
+    this.reply.raw.once('close', () => {
+      if (this.gone) left();
+    });
+  }
+
+  /** Gives the whole answer at once. */
+  answer({ status, type, headers, body }: HttpAnswer): void {
+    this.reply.code(status).type(type);
+    for (const [name, value] of headers) this.reply.header(name, value);
+    this.reply.send(body);
+  }
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly type: string;
+  readonly headers: Iterable<[name: string, value: string]>;
+  readonly body: string;
+}

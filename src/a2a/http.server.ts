@@ -1,0 +1,66 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../config/index.js';
+import { Faults } from './faults.js';
+import { bodyCollector } from './http.body.js';
+import { HttpCaller } from './http.caller.js';
+import { HttpFaults, httpAnswer } from './http.faults.js';
+
+/** Ids may have 200 characters, each of them encoded. */
+const LONGEST_PARAMETER = 1024;
+
+/** The HTTP server, to be given to `NestFactory.create` together with `bodyParser: false`. */
+export function httpAdapter({ trustedProxies, maxBodyBytes }: Config): FastifyAdapter {
+  return new FastifyAdapter({
+    bodyLimit: maxBodyBytes,
+    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: LONGEST_PARAMETER },
+    // No Nest middleware is used, and running none costs time too.
+    skipMiddie: true,
+    multipart: false,
+    frameworkErrors: refuseUrl,
+    clientErrorHandler: refuseBytes,
+  });
+}
+
+/** Bodies of any type up to the limit, and an answer in JSON to whatever HTTP refuses. */
+export function configureHttp(app: NestFastifyApplication, { maxBodyBytes }: Config): void {
+  const fastify = app.getHttpAdapter().getInstance();
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser('*', bodyCollector(maxBodyBytes));
+  app.useGlobalFilters(new HttpFaults(app.get(Faults)));
+  app.getHttpServer().on('checkExpectation', refuseExpectation);
+}
+
+const pathOf = (url: string | undefined) => (url ?? '').split('?', 1)[0] ?? '';
+
+/** A path that does not decode, or an overlong part of it. */
+function refuseUrl({ statusCode }: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  new HttpCaller(request, reply).answer(httpAnswer(pathOf(request.raw.url), statusCode ?? 400));
+}
+
+/** An `Expect` header that asks for more than 100-continue. */
+function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
+  const { status, type, body } = httpAnswer(pathOf(request.url), 417);
+  response.writeHead(status, { 'content-type': type }).end(body);
+}
+
+/** Bytes that are no HTTP request; where they were meant to go cannot be known. */
+function refuseBytes({ code }: NodeJS.ErrnoException, socket: Socket): void {
+  if (code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const timedOut = code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  const { status, type, body } = httpAnswer('', timedOut ? 408 : code === 'HPE_HEADER_OVERFLOW' ? 431 : 400);
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Connection: close',
+    `Content-Type: ${type}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}

@@ -1,0 +1,2 @@
+export * from './jsonrpc.controller.js';
+export { errorAnswer } from './response.js';

@@ -1,0 +1,3 @@
+export * from './rest.controller.js';
+export * from './rest.error.js';
+export { methodsAt } from './rest.routes.js';

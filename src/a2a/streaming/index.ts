@@ -1,0 +1,3 @@
+export * from './open.streams.js';
+export * from './sink.js';
+export * from './sse.sink.js';

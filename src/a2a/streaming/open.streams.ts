@@ -1,0 +1,49 @@
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { Config } from '../../config/index.js';
+import type { EventStream } from '../../protocol/index.js';
+import type { Call } from '../call.js';
+import { endSpan } from '../call.span.js';
+import { Faults } from '../faults.js';
+import { pump } from './pump.js';
+import type { Sink } from './sink.js';
+
+/** The streams that somebody reads right now. */
+@Injectable()
+export class OpenStreams implements BeforeApplicationShutdown {
+  readonly #calls = new Set<Call>();
+  #goingDown = false;
+
+  constructor(
+    private readonly faults: Faults,
+    private readonly config: Config,
+  ) {}
+
+  get count(): number {
+    return this.#calls.size;
+  }
+
+  /** Carries a stream to its reader until one of them ends. Never rejects. */
+  async deliver(call: Call, stream: EventStream, sink: Sink): Promise<void> {
+    this.#calls.add(call);
+    if (this.#goingDown) call.caller.dismiss();
+    const heart = sink.beat && setInterval(() => sink.beat?.(), this.config.sseHeartbeatMs);
+    try {
+      await pump(stream, sink, call.signal);
+      endSpan(call);
+      if (this.#goingDown) sink.leave();
+      else sink.end();
+    } catch (thrown) {
+      endSpan(call, thrown);
+      sink.fail(this.faults.report(thrown, call));
+    } finally {
+      clearInterval(heart);
+      this.#calls.delete(call);
+    }
+  }
+
+  /** An open stream would keep the service from stopping. Its task goes on, here or on another replica. */
+  beforeApplicationShutdown(): void {
+    this.#goingDown = true;
+    for (const { caller } of this.#calls) caller.dismiss();
+  }
+}
