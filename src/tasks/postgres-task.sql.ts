@@ -164,6 +164,8 @@ WITH t AS (
 )
 SELECT ${CLAIM} FROM t`;
 
+export const FIND = `SELECT ${CLAIM} FROM tasks t WHERE id = $1 AND NOT direct`;
+
 export const RELOAD = `SELECT ${CLAIM} FROM tasks t WHERE id = $1 AND lease_token = $2 AND lease_until IS NOT NULL`;
 
 /**

@@ -90,6 +90,12 @@ export class PostgresTaskStore extends TaskStore {
     ];
   }
 
+  async find(taskId: string): Promise<Omit<TurnClaim, 'lease'> | undefined> {
+    if (!UUID.test(taskId)) return undefined;
+    const rows = await this.#rows<ClaimRow>('find', sql.FIND, [taskId]);
+    return rows[0] && turnClaim(rows[0]);
+  }
+
   async findMessage(key: string): Promise<{ taskId: string; hash: string } | undefined> {
     const rows = await this.#rows<{ task_id: string; message_hash: string }>(
       'find-message',

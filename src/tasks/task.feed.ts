@@ -28,9 +28,10 @@ export class TaskFeed {
 
   /**
    * Every committed event after `seq`, in order, in batches. Following starts with the call, not with the
-   * first `next`. Ends when `signal` aborts or the iterator is returned. Errors: those of the store.
+   * first `next`: follow, read the task, then {@link Tail.seek} its version, and nothing falls between. Ends
+   * when `signal` aborts or the iterator is returned. Errors: those of the store.
    */
-  follow(taskId: string, seq: number, signal?: AbortSignal): AsyncIterableIterator<readonly StreamEvent[]> {
+  follow(taskId: string, seq: number, signal?: AbortSignal): Tail {
     return new Tail(this.#enter(taskId), seq, this.store, () => this.#leave(taskId), signal);
   }
 
@@ -128,8 +129,8 @@ class Topic {
   }
 }
 
-/** One reader. A plain generator would not do: `return` has to end a wait for the next event. */
-class Tail implements AsyncIterableIterator<readonly StreamEvent[]> {
+/** One reader of one task's log. Not a generator: `return` has to end a wait for the next event. */
+export class Tail implements AsyncIterableIterator<readonly StreamEvent[]> {
   #done = false;
   #wake: (() => void) | undefined;
 
@@ -145,6 +146,12 @@ class Tail implements AsyncIterableIterator<readonly StreamEvent[]> {
   }
 
   [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /** Goes on after event `seq`. Only before the first `next`. */
+  seek(seq: number): this {
+    this.seq = seq;
     return this;
   }
 

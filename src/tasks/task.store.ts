@@ -137,6 +137,8 @@ export abstract class TaskStore {
   abstract append(write: TurnWrite): Promise<Committed | undefined>;
   /** Appends a delivery and takes the lease when no turn runs, in one step. Undefined: refused. */
   abstract deliver(delivery: Delivery): Promise<Delivered | 'duplicate' | undefined>;
+  /** Any caller's task with its newest request, for operators. Undefined: there is none. */
+  abstract find(taskId: string): Promise<Omit<TurnClaim, 'lease'> | undefined>;
   /** Which task a message of that key belongs to, and its content's hash. */
   abstract findMessage(key: string): Promise<{ taskId: string; hash: string } | undefined>;
 

@@ -1,0 +1,221 @@
+import { create } from '@bufbuild/protobuf';
+import { type Empty, timestampMs } from '@bufbuild/protobuf/wkt';
+import { Injectable } from '@nestjs/common';
+import { type AgentDefinition, AgentRegistry } from '../agents/index.js';
+import { CardService } from '../cards/index.js';
+import {
+  type Accepted,
+  type Answered,
+  Cancellation,
+  Intake,
+  Outcome,
+  TurnRunner,
+} from '../messaging/index.js';
+import {
+  A2AError,
+  type A2AOperations,
+  type AgentCard,
+  type CallContext,
+  type CancelTaskRequest,
+  type EventStream,
+  type GetExtendedAgentCardRequest,
+  type GetTaskRequest,
+  type ListTaskPushNotificationConfigsResponse,
+  type ListTasksRequest,
+  type ListTasksResponse,
+  ListTasksResponseSchema,
+  type Message,
+  type SendMessageRequest,
+  type SendMessageResponse,
+  SendMessageResponseSchema,
+  StreamEvent,
+  type StreamResponse,
+  type SubscribeToTaskRequest,
+  type Task,
+  type TaskPushNotificationConfig,
+  TaskState,
+} from '../protocol/index.js';
+import {
+  isTerminal,
+  PageTokens,
+  type StoredTask,
+  TaskFeed,
+  type TaskScope,
+  TaskStore,
+} from '../tasks/index.js';
+import { TaskStream } from './streaming/task.stream.js';
+import { viewOf } from './task.view.js';
+
+const PAGE_SIZE = 50;
+
+/** The eleven operations (specification 3.1), the same for every binding and version. */
+@Injectable()
+export class TaskService implements A2AOperations {
+  constructor(
+    private readonly agents: AgentRegistry,
+    private readonly intake: Intake,
+    private readonly cancellation: Cancellation,
+    private readonly runner: TurnRunner,
+    private readonly store: TaskStore,
+    private readonly feed: TaskFeed,
+    private readonly pageTokens: PageTokens,
+    private readonly cards: CardService,
+  ) {}
+
+  async sendMessage(request: SendMessageRequest, call: CallContext): Promise<SendMessageResponse> {
+    const accepted = await this.#accept(request, call);
+    if ('message' in accepted) return answer(accepted.message);
+    const outcome = new Outcome(accepted);
+    try {
+      const { returnImmediately, historyLength } = request.configuration ?? {};
+      const result = await (returnImmediately
+        ? outcome.first()
+        : outcome.atRest(accepted.agent.settings.blockingCapMs));
+      return answer(isTask(result) ? viewOf(result, historyLength) : result);
+    } finally {
+      void outcome.return();
+    }
+  }
+
+  async sendStreamingMessage(request: SendMessageRequest, call: CallContext): Promise<EventStream> {
+    const accepted = await this.#accept(request, call);
+    if ('message' in accepted) return messageStream(accepted.message);
+    const { agent, stored, seq } = accepted;
+    const outcome = new Outcome(accepted);
+    try {
+      const first = await outcome.first();
+      if (!isTask(first)) return messageStream(first);
+      const closesAt = closingStates(agent);
+      if (stored.version > seq && closesAt(stateOf(first))) await outcome.return();
+      const frame = taskFrame(viewOf(first, request.configuration?.historyLength), stored.version);
+      return new TaskStream([frame], outcome, closesAt);
+    } catch (error) {
+      void outcome.return();
+      throw error;
+    }
+  }
+
+  async #accept(request: SendMessageRequest, call: CallContext): Promise<Accepted | Answered> {
+    const accepted = await this.intake.accept(request, call);
+    if ('message' in accepted || accepted.replay) call.reply.set('a2a-idempotent-replay', 'true');
+    return accepted;
+  }
+
+  async getTask({ id, historyLength }: GetTaskRequest, call: CallContext): Promise<Task> {
+    return viewOf((await this.#read(id, call)).task, historyLength);
+  }
+
+  async listTasks(request: ListTasksRequest, call: CallContext): Promise<ListTasksResponse> {
+    const { contextId, status, pageToken, historyLength, includeArtifacts, statusTimestampAfter } = request;
+    const limit = request.pageSize ?? PAGE_SIZE;
+    const filter = {
+      scope: scopeOf(call),
+      contextId: contextId || undefined,
+      state: status === TaskState.UNSPECIFIED ? undefined : status,
+      statusAfter: statusTimestampAfter && timestampMs(statusTimestampAfter),
+    };
+    const after = pageToken ? this.pageTokens.open(pageToken, filter) : undefined;
+    const page = await this.store.list({ ...filter, limit, after });
+    const last = page.tasks.at(-1);
+    return create(ListTasksResponseSchema, {
+      tasks: page.tasks.map(({ task }) => viewOf(task, historyLength, includeArtifacts ?? false)),
+      nextPageToken:
+        page.more && last ? this.pageTokens.seal({ statusAt: last.statusAt, id: last.task.id }, filter) : '',
+      pageSize: limit,
+      totalSize: page.total,
+    });
+  }
+
+  cancelTask({ id, metadata }: CancelTaskRequest, call: CallContext): Promise<Task> {
+    return this.cancellation.cancel(id, scopeOf(call), metadata);
+  }
+
+  async subscribeToTask({ id }: SubscribeToTaskRequest, call: CallContext): Promise<EventStream> {
+    const tail = this.feed.follow(id, 0, call.signal);
+    try {
+      const { task, version } = await this.#read(id, call);
+      const seen = call.lastEventId;
+      const resumes = seen !== undefined && seen < version;
+      if (isTerminal(stateOf(task)) && !resumes) {
+        const message = 'The task has ended; there is nothing to subscribe to';
+        throw new A2AError('unsupportedOperation', { message, metadata: { taskId: id } });
+      }
+      const closesAt = closingStates(this.agents.get(call.agent)!);
+      if (resumes && (await this.#keeps(id, seen))) {
+        return new TaskStream([], tail.seek(seen), closesAt);
+      }
+      return new TaskStream([taskFrame(task, version)], tail.seek(version), closesAt);
+    } catch (error) {
+      void tail.return();
+      throw error;
+    }
+  }
+
+  async createTaskPushNotificationConfig(): Promise<TaskPushNotificationConfig> {
+    throw new A2AError('pushNotificationNotSupported');
+  }
+
+  async getTaskPushNotificationConfig(): Promise<TaskPushNotificationConfig> {
+    throw new A2AError('pushNotificationNotSupported');
+  }
+
+  async listTaskPushNotificationConfigs(): Promise<ListTaskPushNotificationConfigsResponse> {
+    throw new A2AError('pushNotificationNotSupported');
+  }
+
+  async deleteTaskPushNotificationConfig(): Promise<Empty> {
+    throw new A2AError('pushNotificationNotSupported');
+  }
+
+  async getExtendedAgentCard(_: GetExtendedAgentCardRequest, call: CallContext): Promise<AgentCard> {
+    return this.cards.extended(call.agent);
+  }
+
+  /** Reading a task shows it: from now on its agent cannot reply directly. */
+  async #read(taskId: string, call: CallContext): Promise<StoredTask> {
+    const stored = await this.store.read(taskId, scopeOf(call));
+    if (!stored) throw new A2AError('taskNotFound', { metadata: { taskId } });
+    this.runner.get(taskId)?.announce();
+    return stored;
+  }
+
+  /** Whether the event after `seq` is still in the log. */
+  async #keeps(taskId: string, seq: number): Promise<boolean> {
+    const [next] = await this.store.events(taskId, seq, 1);
+    return next?.seq === seq + 1;
+  }
+}
+
+function scopeOf({ principal, agent }: CallContext): TaskScope {
+  return { organisation: principal.organisation, owner: principal.subject, agent };
+}
+
+function stateOf(task: Task): TaskState {
+  return task.status!.state;
+}
+
+function closingStates({ settings }: AgentDefinition): (state: TaskState) => boolean {
+  return (state) => isTerminal(state) || settings.streamClosesAt.includes(state);
+}
+
+function isTask(result: Task | Message): result is Task {
+  return result.$typeName === 'lf.a2a.v1.Task';
+}
+
+function answer(result: Task | Message): SendMessageResponse {
+  return create(SendMessageResponseSchema, {
+    payload: isTask(result) ? { case: 'task', value: result } : { case: 'message', value: result },
+  });
+}
+
+function taskFrame(task: Task, version: number): StreamEvent {
+  return frame({ case: 'task', value: task }, version);
+}
+
+async function* messageStream(message: Message): AsyncGenerator<readonly StreamEvent[]> {
+  yield [frame({ case: 'message', value: message })];
+}
+
+function frame(payload: StreamResponse['payload'], seq?: number): StreamEvent {
+  return new StreamEvent({ $typeName: 'lf.a2a.v1.StreamResponse', payload }, seq);
+}

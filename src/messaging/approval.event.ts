@@ -1,0 +1,31 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { Approval } from '../agents/index.js';
+import { type StreamResponse, StreamResponseSchema, TaskState } from '../protocol/index.js';
+
+const KEY = 'parley.dev/approval';
+
+/** An approval as the log keeps it: the task is WORKING again, and the metadata says who decided what. */
+export function approvalEvent(
+  task: { id: string; contextId: string },
+  approval: Approval,
+  at: number,
+): StreamResponse {
+  const { approved, by, reason } = approval;
+  return create(StreamResponseSchema, {
+    payload: {
+      case: 'statusUpdate',
+      value: {
+        taskId: task.id,
+        contextId: task.contextId,
+        status: { state: TaskState.WORKING, timestamp: timestampFromMs(at) },
+        metadata: { [KEY]: { approved, by, ...(reason ? { reason } : {}) } },
+      },
+    },
+  });
+}
+
+export function approvalOf({ payload }: StreamResponse): Approval | undefined {
+  if (payload.case !== 'statusUpdate') return undefined;
+  return payload.value.metadata?.[KEY] as Approval | undefined;
+}

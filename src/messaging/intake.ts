@@ -1,0 +1,231 @@
+import { createHash } from 'node:crypto';
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { Injectable } from '@nestjs/common';
+import { type AgentDefinition, AgentRegistry } from '../agents/index.js';
+import {
+  A2AError,
+  type CallContext,
+  canonicalHash,
+  invalidField,
+  type Message,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+  StreamEvent,
+  type StreamResponse,
+  type Task,
+  TaskSchema,
+  TaskState,
+} from '../protocol/index.js';
+import {
+  Clock,
+  Ids,
+  isTerminal,
+  type MessageIdentity,
+  type StoredTask,
+  type Tail,
+  TaskFeed,
+  type TaskScope,
+  TaskStore,
+  type TurnRequest,
+} from '../tasks/index.js';
+import { checkMediaTypes } from './media.types.js';
+import type { Turn } from './turn.js';
+import { TurnRunner } from './turn.runner.js';
+
+/** A message that was taken in, with the log from there on. Whoever gets it closes `tail`. */
+export interface Accepted {
+  readonly agent: AgentDefinition;
+  /** The task with the message in it. */
+  readonly stored: StoredTask;
+  /** Number of the message in the log; 0 for a repeat. A rest of the task after it answers the message. */
+  readonly seq: number;
+  /** What happens to the task after `stored`. */
+  readonly tail: Tail;
+  /** The turn, where it runs on this replica. */
+  readonly turn?: Turn;
+  /** The message had been taken in before; nothing was done again. */
+  readonly replay: boolean;
+}
+
+/** A repeat of a message that the agent had answered directly. */
+export interface Answered {
+  readonly message: Message;
+}
+
+/** Takes a caller's message into the log and starts the turn that it asks for (specification 3.1.1, 3.4). */
+@Injectable()
+export class Intake {
+  constructor(
+    private readonly agents: AgentRegistry,
+    private readonly store: TaskStore,
+    private readonly feed: TaskFeed,
+    private readonly runner: TurnRunner,
+    private readonly clock: Clock,
+    private readonly ids: Ids,
+  ) {}
+
+  /**
+   * Resolves once the message is committed.
+   *
+   * @throws A2AError `taskNotFound`, `unsupportedOperation` (the task has ended), `contentTypeNotSupported`,
+   *   `invalidParams` (another context; a messageId used for other content), `unavailable`
+   */
+  async accept(request: SendMessageRequest, call: CallContext): Promise<Accepted | Answered> {
+    const agent = this.agents.get(call.agent)!;
+    const message = request.message!;
+    checkMediaTypes(message, agent);
+    const incoming: Incoming = {
+      agent,
+      message,
+      scope: { organisation: call.principal.organisation, owner: call.principal.subject, agent: agent.id },
+      identity: agent.settings.idempotentSend ? identify(request, call) : undefined,
+      request: turnRequest(request, call),
+      signal: call.signal,
+    };
+    return message.taskId ? this.#followUp(incoming) : this.#newTask(incoming);
+  }
+
+  async #newTask(incoming: Incoming): Promise<Accepted | Answered> {
+    const { scope, identity, request, agent, message } = incoming;
+    const task = this.#submitted(message);
+    const tail = this.feed.follow(task.id, 1, incoming.signal);
+    try {
+      const lease = await this.store.create({ scope, task, request, identity });
+      if (!lease) {
+        void tail.return();
+        return await this.#repeat(incoming);
+      }
+      const stored = { task, version: 1 };
+      const trigger = new StreamEvent(messageEvent(task.history[0]!), 1);
+      const turn = this.runner.start({
+        lease,
+        scope,
+        attempt: 1,
+        cancelRequested: false,
+        stored,
+        trigger,
+        request,
+      });
+      return { agent, stored, seq: 1, tail, turn, replay: false };
+    } catch (error) {
+      void tail.return();
+      throw error;
+    }
+  }
+
+  #submitted(message: Message): Task {
+    const id = this.ids.next();
+    const contextId = message.contextId || this.ids.next();
+    return create(TaskSchema, {
+      id,
+      contextId,
+      status: { state: TaskState.SUBMITTED, timestamp: timestampFromMs(this.clock.now()) },
+      history: [{ ...message, taskId: id, contextId }],
+    });
+  }
+
+  async #followUp(incoming: Incoming): Promise<Accepted | Answered> {
+    const { scope, identity, request, agent, message } = incoming;
+    const before = await this.store.read(message.taskId, scope);
+    if (!before) throw new A2AError('taskNotFound', { metadata: { taskId: message.taskId } });
+    const { id: taskId, contextId } = before.task;
+    if (message.contextId && message.contextId !== contextId) {
+      throw invalidField('message.contextId', 'is not the context of the task');
+    }
+    const event = messageEvent({ ...message, taskId, contextId });
+    const tail = this.feed.follow(taskId, 0, incoming.signal);
+    try {
+      const delivered = await this.store.deliver({ taskId, event, request, identity, scope });
+      if (delivered === 'duplicate' || !delivered) {
+        void tail.return();
+        return await this.#refused(incoming, delivered === 'duplicate');
+      }
+      this.feed.publish(taskId, [delivered.event]);
+      this.runner.deliver(taskId, delivered.event);
+      const claim = delivered.lease && (await this.store.reload(delivered.lease));
+      const stored = claim?.stored ?? (await this.store.read(taskId, scope))!;
+      tail.seek(stored.version);
+      const turn = claim ? this.runner.start(claim) : this.runner.get(taskId);
+      return { agent, stored, seq: delivered.event.seq!, tail, turn, replay: false };
+    } catch (error) {
+      void tail.return();
+      throw error;
+    }
+  }
+
+  /** A message that the task did not take: a repeat, or the task has ended. */
+  async #refused(incoming: Incoming, duplicate: boolean): Promise<Accepted | Answered> {
+    const { identity, message } = incoming;
+    if (duplicate || (identity && (await this.store.findMessage(identity.key))))
+      return this.#repeat(incoming);
+    throw new A2AError('unsupportedOperation', {
+      message: 'The task has ended and takes no more messages',
+      metadata: { taskId: message.taskId },
+    });
+  }
+
+  /** The task that the same message made before, or the direct answer that it got. */
+  async #repeat({ identity, scope, agent, signal }: Incoming): Promise<Accepted | Answered> {
+    const known = await this.store.findMessage(identity!.key);
+    if (!known)
+      throw new A2AError('aborted', { message: 'The message collided with another one', retryAfter: 1 });
+    if (known.hash !== identity!.hash) {
+      throw invalidField('message.messageId', 'was used before for a message with other content');
+    }
+    const tail = this.feed.follow(known.taskId, 0, signal);
+    const stored = await this.store.read(known.taskId, scope);
+    if (stored) {
+      const turn = this.runner.get(known.taskId);
+      return { agent, stored, seq: 0, tail: tail.seek(stored.version), turn, replay: true };
+    }
+    void tail.return();
+    const answer = (await this.store.events(known.taskId, 1, 1))[0]?.response.payload;
+    if (answer?.case === 'message') return { message: answer.value };
+    throw new A2AError('taskNotFound', { metadata: { taskId: known.taskId } });
+  }
+}
+
+interface Incoming {
+  readonly agent: AgentDefinition;
+  readonly message: Message;
+  readonly scope: TaskScope;
+  readonly identity?: MessageIdentity;
+  readonly request: TurnRequest;
+  readonly signal: AbortSignal;
+}
+
+/** The state in which a task rests until somebody acts. */
+export function isAtRest(state: TaskState): boolean {
+  return isTerminal(state) || state === TaskState.INPUT_REQUIRED || state === TaskState.AUTH_REQUIRED;
+}
+
+function messageEvent(value: Message): StreamResponse {
+  return { $typeName: 'lf.a2a.v1.StreamResponse', payload: { case: 'message', value } };
+}
+
+function turnRequest({ configuration, metadata }: SendMessageRequest, call: CallContext): TurnRequest {
+  const modes = configuration?.acceptedOutputModes ?? [];
+  return {
+    metadata,
+    acceptedOutputModes: modes.length > 0 ? modes : undefined,
+    extensions: call.extensions.length > 0 ? call.extensions : undefined,
+    traceparent: call.traceparent,
+  };
+}
+
+/** What makes a send the same one again: caller, agent and messageId; and its content, without configuration. */
+function identify(request: SendMessageRequest, { principal, agent }: CallContext): MessageIdentity {
+  const { message, metadata } = request;
+  const name = JSON.stringify([principal.organisation, principal.subject, agent, message!.messageId]);
+  const content = create(SendMessageRequestSchema, { message, metadata });
+  return {
+    key: uuidOf(createHash('sha256').update(name).digest('hex')),
+    hash: uuidOf(canonicalHash(SendMessageRequestSchema, content)),
+  };
+}
+
+/** The first half of a digest in the form that a uuid column takes. */
+function uuidOf(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
+}

@@ -1,0 +1,65 @@
+import type { JsonObject } from '@bufbuild/protobuf';
+import type { Approval, TurnContext } from '../agents/index.js';
+import { type Message, type Principal, Role, type Task } from '../protocol/index.js';
+import { TaskFold, type TaskStore, type TurnClaim } from '../tasks/index.js';
+import { approvalOf } from './approval.event.js';
+import type { TurnInbox } from './turn.inbox.js';
+
+const NO_SCOPES: ReadonlySet<string> = new Set();
+
+/** What one turn of a claimed task is given. */
+export class RunningTurnContext implements TurnContext {
+  readonly task: Task;
+  readonly message: Message;
+  readonly approval: Approval | undefined;
+
+  constructor(
+    private readonly claim: TurnClaim,
+    readonly inbox: TurnInbox,
+    readonly signal: AbortSignal,
+    private readonly store: Pick<TaskStore, 'context' | 'readMany'>,
+  ) {
+    const { stored, trigger } = claim;
+    // The turn's own copy: the log's fold goes on changing its task.
+    this.task = new TaskFold(stored.task).task;
+    this.approval = approvalOf(trigger.response);
+    this.message =
+      trigger.response.payload.case === 'message'
+        ? trigger.response.payload.value
+        : this.task.history.findLast((message) => message.role === Role.USER)!;
+  }
+
+  get history(): readonly Message[] {
+    return this.task.history;
+  }
+
+  get acceptedOutputModes(): readonly string[] {
+    return this.claim.request.acceptedOutputModes ?? [];
+  }
+
+  get metadata(): JsonObject {
+    return this.claim.request.metadata ?? {};
+  }
+
+  get extensions(): readonly string[] {
+    return this.claim.request.extensions ?? [];
+  }
+
+  get principal(): Principal {
+    const { organisation, owner } = this.claim.scope;
+    return { organisation, subject: owner, scopes: NO_SCOPES };
+  }
+
+  get attempt(): number {
+    return this.claim.attempt;
+  }
+
+  async earlierTasks(limit = 20): Promise<Task[]> {
+    const tasks = await this.store.context(this.task.contextId, this.claim.scope, limit + 1);
+    return tasks.filter(({ id }) => id !== this.task.id).slice(0, limit);
+  }
+
+  referencedTasks(): Promise<Task[]> {
+    return this.store.readMany(this.message.referenceTaskIds, this.claim.scope);
+  }
+}

@@ -1,0 +1,189 @@
+import type { AgentSettings } from '../agents/index.js';
+import { Role, type StreamResponse, type Task, TaskState } from '../protocol/index.js';
+import { isTerminal, TaskFold, type TurnClaim, type TurnWrite } from '../tasks/index.js';
+import type { TurnServices } from './turn.services.js';
+
+/** `ended`: the lease is given back. `again`: a message waits. `gone`: the lease was lost, nothing was written. */
+export type Ending = 'ended' | 'again' | 'gone';
+
+/** Events between snapshots at first; the gap doubles, so that snapshots cost linear time over a long turn. */
+const FIRST_SNAPSHOT = 512;
+
+type Tail = Pick<TurnWrite, 'end' | 'direct'>;
+
+/**
+ * A turn's way into the log: a bounded window of events in flight, the folded task for snapshots, the count
+ * that makes repeated writes harmless. Events are published once they are committed.
+ */
+export class TurnLog {
+  #fold: TaskFold;
+  /** Number of the last event, in flight included, as far as is known. */
+  #seq: number;
+  #written = 0;
+  #inFlight = 0;
+  #sinceSnapshot = 0;
+  #snapshotGap = FIRST_SNAPSHOT;
+  /** A message came between: the order of the log has to be read before the next snapshot. */
+  #outdated = false;
+  #lost = false;
+  #failed: unknown;
+  #roomMade: (() => void) | undefined;
+  direct = false;
+
+  constructor(
+    private readonly claim: TurnClaim,
+    private readonly settings: AgentSettings,
+    private readonly services: TurnServices,
+    private readonly onLost: () => void,
+  ) {
+    this.#fold = new TaskFold(claim.stored.task);
+    this.#seq = claim.stored.version;
+  }
+
+  get state(): TaskState {
+    return this.#fold.state;
+  }
+
+  delivered(): void {
+    this.#outdated = true;
+  }
+
+  /** Resolves when the window has room. Throws what made a write fail. */
+  async room(): Promise<void> {
+    while (this.#inFlight >= this.settings.window && !this.#lost) {
+      await new Promise<void>((resolve) => (this.#roomMade = resolve));
+    }
+    if (this.#failed) throw this.#failed;
+  }
+
+  /** Sends an event on its way; returns before it is committed. */
+  append(event: StreamResponse): void {
+    if (this.#sinceSnapshot >= this.#snapshotGap && !this.#outdated) {
+      void this.#write([event], {}, true);
+      this.#snapshotGap *= 2;
+    } else {
+      void this.#write([event], {}, false);
+    }
+  }
+
+  /** The event that ends the turn: terminal, or INPUT_REQUIRED. */
+  async end(event: StreamResponse, read: number): Promise<Ending> {
+    await this.#catchUp();
+    return this.#finish([event], { end: { read } });
+  }
+
+  /** Ends the turn as it stands (an approval is awaited). */
+  async rest(read: number): Promise<Ending> {
+    await this.#catchUp();
+    return this.#finish([], { end: { read } });
+  }
+
+  /** Ends the task by the service's own status event, whatever waits. */
+  close(event: StreamResponse): Promise<Ending> {
+    if (isTerminal(this.state) || this.#lost) return Promise.resolve('gone');
+    return this.end(event, this.#seq);
+  }
+
+  /** The whole answer is a direct Message: the task goes out of sight. */
+  async reply(event: StreamResponse): Promise<Ending> {
+    this.direct = true;
+    if (event.payload.case === 'message') event.payload.value.taskId = '';
+    return this.#finish([event], { end: { read: this.#seq }, direct: true });
+  }
+
+  async #finish(events: readonly StreamResponse[], tail: Tail): Promise<Ending> {
+    const ended = await this.#write(events, tail, !tail.direct);
+    if (ended === undefined) return 'gone';
+    return ended || tail.direct || isTerminal(this.state) ? 'ended' : 'again';
+  }
+
+  async #write(
+    events: readonly StreamResponse[],
+    tail: Tail,
+    snapshot: boolean,
+  ): Promise<boolean | undefined> {
+    const write = this.#next(events, tail, snapshot);
+    this.#inFlight += events.length;
+    try {
+      const committed = await this.services.store.append(write);
+      if (!committed) {
+        this.#lost = true;
+        this.onLost();
+        return undefined;
+      }
+      this.services.feed.publish(this.claim.lease.taskId, committed.events);
+      const last = committed.events.at(-1)?.seq;
+      if (last !== undefined) this.#seq = last + this.#inFlight - events.length;
+      return committed.ended;
+    } catch (error) {
+      this.#failed ??= error;
+      this.#lost = true;
+      this.onLost();
+      return undefined;
+    } finally {
+      this.#inFlight -= events.length;
+      this.#roomMade?.();
+    }
+  }
+
+  #next(events: readonly StreamResponse[], tail: Tail, snapshot: boolean): TurnWrite {
+    let status: { state?: TaskState; statusAt?: number } = {};
+    for (const event of events) {
+      this.#fold.apply(event);
+      status = statusOf(event) ?? status;
+    }
+    if (tail.direct) status = { state: TaskState.COMPLETED };
+    if (isTerminal(this.state) && this.settings.compactText) compact(this.#fold.task);
+    const written = this.#written;
+    this.#written += events.length;
+    this.#seq += events.length;
+    this.#sinceSnapshot = snapshot ? 0 : this.#sinceSnapshot + events.length;
+    const whole = snapshot ? { task: this.#fold.task, seq: this.#seq } : undefined;
+    return { lease: this.claim.lease, written, events, ...status, snapshot: whole, ...tail };
+  }
+
+  /** Puts the fold into the log's own order after a message came between. */
+  async #catchUp(): Promise<void> {
+    if (!this.#outdated) return;
+    while (this.#inFlight > 0 && !this.#lost) {
+      await new Promise<void>((resolve) => (this.#roomMade = resolve));
+    }
+    this.#outdated = false;
+    const now = await this.services.store.reload(this.claim.lease);
+    if (!now) return;
+    this.#fold = new TaskFold(now.stored.task);
+    this.#seq = now.stored.version;
+  }
+}
+
+function statusOf({ payload }: StreamResponse): { state: TaskState; statusAt: number } | undefined {
+  if (payload.case !== 'statusUpdate') return undefined;
+  const { state, timestamp } = payload.value.status!;
+  return { state, statusAt: Number(timestamp!.seconds) * 1000 + timestamp!.nanos / 1e6 };
+}
+
+/** Joins adjacent plain text parts: an answer of a thousand chunks is one text. */
+function compact(task: Task): void {
+  for (const artifact of task.artifacts) {
+    const parts: typeof artifact.parts = [];
+    for (const part of artifact.parts) {
+      const last = parts.at(-1);
+      const joins =
+        last?.content.case === 'text' &&
+        part.content.case === 'text' &&
+        last.mediaType === part.mediaType &&
+        !last.metadata &&
+        !part.metadata;
+      if (!joins) parts.push(part);
+      else
+        parts[parts.length - 1] = {
+          ...last,
+          content: { case: 'text', value: `${last.content.value}${part.content.value}` },
+        };
+    }
+    artifact.parts = parts;
+  }
+}
+
+export const isCallersMessage = ({ payload }: StreamResponse): boolean =>
+  payload.case === 'message' && payload.value.role === Role.USER;

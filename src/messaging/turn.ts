@@ -1,0 +1,267 @@
+import { Logger } from '@nestjs/common';
+import { type AgentDefinition, type AgentEvent, AgentFailure, type TurnAbort } from '../agents/index.js';
+import { type StreamEvent, type StreamResponse, TaskState } from '../protocol/index.js';
+import { isInterrupted, isTerminal, type TaskStore, type TurnClaim, transition } from '../tasks/index.js';
+import { AgentOutput, InvalidAgentOutput } from './agent.output.js';
+import { REASONS, type Reason, reasonMetadata } from './failure.reason.js';
+import { RunningTurnContext } from './turn.context.js';
+import { TurnInbox } from './turn.inbox.js';
+import { type Ending, TurnLog } from './turn.log.js';
+import type { TurnServices } from './turn.services.js';
+
+/** Why a turn stopped waiting for its agent. */
+type Stop = 'grace-over' | 'inactive' | 'lease-lost';
+type Step = IteratorResult<AgentEvent> | Stop;
+
+/**
+ * One turn of one task: the agent's events on their way into the log.
+ *
+ *   running --terminal state--------------------------> ended (what the agent says after it is dropped)
+ *     |  \--INPUT_REQUIRED, or the iterable ends------> ended, unless an unread message waits: the next turn
+ *     |--cancel--> cancelling --iterable ends, or grace over--> ended as CANCELED
+ *     |--nothing yielded for too long-----------------> ended as FAILED
+ *     `--lease lost-----------------------------------> gone: nothing more is written
+ *
+ * A first Message is held back until it is known to be the whole answer: then it is a direct reply, or, where
+ * the task was shown already, completes the task.
+ */
+export class Turn {
+  readonly #abort = new AbortController();
+  readonly #log: TurnLog;
+  readonly #output: AgentOutput;
+  readonly #inbox: TurnInbox;
+  readonly #context: RunningTurnContext;
+  #interrupt: ((stop: Stop) => void) | undefined;
+  #stop: Stop | undefined;
+  #cancelled: { metadata?: TurnClaim['request']['metadata'] } | undefined;
+  #grace: NodeJS.Timeout | undefined;
+  /** Somebody was shown the task, or the agent has made it one: no direct reply any more. */
+  #announced: boolean;
+  #yielded = 0;
+  readonly #closedArtifacts = new Set<string>();
+
+  constructor(
+    readonly claim: TurnClaim,
+    private readonly agent: AgentDefinition,
+    services: TurnServices,
+  ) {
+    const { task } = claim.stored;
+    this.#output = new AgentOutput(task, services.clock, services.ids);
+    this.#log = new TurnLog(claim, agent.settings, services, () => this.#leave('lease-lost'));
+    this.#inbox = new TurnInbox(claim.trigger.seq!, this.#abort.signal);
+    this.#context = new RunningTurnContext(
+      claim,
+      this.#inbox,
+      this.#abort.signal,
+      services.store as TaskStore,
+    );
+    this.#announced = !agent.settings.directReplies || claim.trigger.seq !== 1 || claim.attempt > 1;
+  }
+
+  /** Runs to the end of the turn. True: a message waits, another turn is due under the same lease. */
+  async run(): Promise<boolean> {
+    try {
+      return (await this.#converse()) === 'again';
+    } catch (error) {
+      return (await this.#log.close(this.#fault(error))) === 'again';
+    } finally {
+      clearTimeout(this.#grace);
+      if (!this.#abort.signal.aborted) this.#abort.abort('shutdown' satisfies TurnAbort);
+    }
+  }
+
+  /** A message or approval for this task was committed while the turn runs. */
+  deliver(event: StreamEvent): void {
+    this.#log.delivered();
+    this.#inbox.put(event);
+  }
+
+  /**
+   * Somebody is about to be shown the task. False: too late, the agent has answered directly.
+   */
+  announce(): boolean {
+    if (this.#log.direct) return false;
+    this.#announced = true;
+    return true;
+  }
+
+  /** Tells the agent to stop; after the grace the task is CANCELED without it. Once; further calls do nothing. */
+  cancel(metadata?: TurnClaim['request']['metadata']): void {
+    if (this.#cancelled) return;
+    this.#cancelled = { metadata };
+    this.#abort.abort('cancelled' satisfies TurnAbort);
+    this.#grace = setTimeout(() => this.#leave('grace-over'), this.agent.settings.cancelGraceMs);
+    this.agent.executor
+      .cancel?.(this.#context)
+      .catch((error: unknown) => this.#warn('cancel hook failed', error));
+  }
+
+  loseLease(): void {
+    this.#leave('lease-lost');
+  }
+
+  async #converse(): Promise<Ending> {
+    const iterator = this.agent.executor.execute(this.#context)[Symbol.asyncIterator]();
+    let held: StreamResponse | undefined;
+    for (;;) {
+      const step = await this.#next(iterator);
+      if (typeof step === 'string') return this.#stopped(step, iterator);
+      if (step.done) return this.#finished(held);
+      this.#yielded++;
+      for (const event of this.#output.events(step.value)) {
+        if (this.#mayBeWhole(event)) {
+          held = event;
+          continue;
+        }
+        if (held) await this.#take(held);
+        held = undefined;
+        this.#announced = true;
+        const ending = await this.#take(event);
+        if (!ending) continue;
+        this.#release(iterator);
+        return ending;
+      }
+    }
+  }
+
+  #mayBeWhole(event: StreamResponse): boolean {
+    return event.payload.case === 'message' && this.#yielded === 1;
+  }
+
+  /** The agent's next event, or why to wait no longer. One listener at a time, whatever the turn's length. */
+  async #next(iterator: AsyncIterator<AgentEvent>): Promise<Step> {
+    if (this.#stop) return this.#stop;
+    await this.#log.room();
+    const limit = isInterrupted(this.#log.state) ? undefined : this.agent.settings.inactivityMs;
+    return new Promise<Step>((resolve, reject) => {
+      const timer = limit && setTimeout(() => this.#leave('inactive'), limit);
+      const settle = () => {
+        if (timer) clearTimeout(timer);
+        this.#interrupt = undefined;
+      };
+      this.#interrupt = (stop) => {
+        settle();
+        resolve(stop);
+      };
+      if (this.#stop) this.#interrupt(this.#stop);
+      iterator.next().then(
+        (result) => {
+          settle();
+          resolve(result);
+        },
+        (error: unknown) => {
+          settle();
+          reject(error);
+        },
+      );
+    });
+  }
+
+  /** Logs one event. Says how the turn ended, if it did. */
+  async #take(event: StreamResponse): Promise<Ending | undefined> {
+    const { payload } = event;
+    if (payload.case === 'message') {
+      return this.#take(this.#output.status(this.#ongoing(), payload.value));
+    }
+    if (payload.case === 'artifactUpdate' && !this.#openArtifact(payload.value)) return undefined;
+    if (payload.case === 'statusUpdate') {
+      const state = payload.value.status!.state;
+      if (transition(this.#log.state, state) === 'drop') return undefined;
+      if (isTerminal(state) || state === TaskState.INPUT_REQUIRED) {
+        return this.#log.end(event, this.#inbox.read);
+      }
+    }
+    this.#log.append(event);
+    return undefined;
+  }
+
+  /** A Message beside other events is talk: it keeps the state, or makes the task WORKING. */
+  #ongoing(): TaskState {
+    return this.#log.state === TaskState.SUBMITTED ? TaskState.WORKING : this.#log.state;
+  }
+
+  /** An artifact whose last chunk was given takes no more chunks; it can only be replaced. */
+  #openArtifact({
+    artifact,
+    append,
+    lastChunk,
+  }: {
+    artifact?: { artifactId: string };
+    append: boolean;
+    lastChunk: boolean;
+  }) {
+    const id = artifact!.artifactId;
+    if (append && this.#closedArtifacts.has(id)) {
+      this.#warn(`chunk after the last one of artifact ${id} dropped`);
+      return false;
+    }
+    if (lastChunk) this.#closedArtifacts.add(id);
+    else this.#closedArtifacts.delete(id);
+    return true;
+  }
+
+  /** The iterable has ended by itself. */
+  async #finished(held: StreamResponse | undefined): Promise<Ending> {
+    if (held && this.#announced) return this.#log.end(this.#answer(held), this.#inbox.read);
+    if (held) return this.#log.reply(held);
+    if (this.#cancelled) return this.#cancelledEnding();
+    if (this.#yielded === 0 && this.#inbox.read === this.claim.trigger.seq) {
+      return this.#log.close(this.#failure(REASONS.invalidAgentResponse));
+    }
+    if (isInterrupted(this.#log.state)) return this.#log.rest(this.#inbox.read);
+    return this.#log.end(this.#output.status(TaskState.COMPLETED), this.#inbox.read);
+  }
+
+  /** A direct answer that came after the task was shown completes it. */
+  #answer({ payload }: StreamResponse): StreamResponse {
+    return this.#output.status(TaskState.COMPLETED, payload.case === 'message' ? payload.value : undefined);
+  }
+
+  async #stopped(stop: Stop, iterator: AsyncIterator<AgentEvent>): Promise<Ending> {
+    this.#release(iterator);
+    if (stop === 'lease-lost') return 'gone';
+    if (stop === 'grace-over') return this.#cancelledEnding();
+    const seconds = Math.round(this.agent.settings.inactivityMs / 1000);
+    return this.#log.close(
+      this.#failure(REASONS.agentInactive, `The agent was silent for ${seconds} seconds.`),
+    );
+  }
+
+  #cancelledEnding(): Promise<Ending> {
+    return this.#log.close(this.#output.status(TaskState.CANCELED, undefined, this.#cancelled?.metadata));
+  }
+
+  #fault(error: unknown): StreamResponse {
+    if (this.#cancelled) return this.#output.status(TaskState.CANCELED, undefined, this.#cancelled.metadata);
+    if (error instanceof AgentFailure) return this.#failure(REASONS.agentFailed, error.message);
+    this.#warn('the agent failed', error);
+    const invalid = error instanceof InvalidAgentOutput;
+    return this.#failure(invalid ? REASONS.invalidAgentResponse : REASONS.agentFailed);
+  }
+
+  #failure(reason: Reason, text = reason.text): StreamResponse {
+    return this.#output.status(TaskState.FAILED, this.#output.text(text), reasonMetadata(reason));
+  }
+
+  /** Leaves the agent's iterable: it may clean up, but nobody waits for it and what it says is dropped. */
+  #release(iterator: AsyncIterator<AgentEvent>): void {
+    void (async () => {
+      await iterator.return?.();
+    })().catch((error: unknown) => this.#warn('the agent failed after its turn', error));
+  }
+
+  #leave(stop: Stop): void {
+    this.#stop ??= stop;
+    if (!this.#abort.signal.aborted) {
+      this.#abort.abort((stop === 'inactive' ? 'inactive' : 'lease-lost') satisfies TurnAbort);
+    }
+    this.#interrupt?.(this.#stop);
+  }
+
+  #warn(what: string, error?: unknown): void {
+    const stack = error instanceof Error ? error.stack : error;
+    LOG.warn({ msg: what, agent: this.agent.id, task: this.claim.lease.taskId, cause: stack });
+  }
+}
+
+const LOG = new Logger('Turn');
