@@ -41,10 +41,16 @@ export class DatabaseModule {
         return dataSource;
       },
     });
+    // It waits for the data source, so that whoever is given it finds the tables in place.
+    const postgres = {
+      provide: Postgres,
+      inject: [Config, DataSource],
+      useFactory: (config: Config) => new Postgres(config),
+    };
     return {
       module: DatabaseModule,
       imports: [typeorm],
-      providers: [Postgres],
+      providers: [postgres],
       exports: [Postgres, typeorm],
     };
   }

@@ -9,6 +9,20 @@ export interface LogSink {
   write(line: string): void;
 }
 
+/**
+ * How Nest tells what it wires up is for debugging, and an error that stops the start is told by whoever
+ * started it.
+ */
+const NEST_CHATTER = new Set([
+  'ExceptionHandler',
+  'InstanceLoader',
+  'NestApplication',
+  'NestFactory',
+  'NestMicroservice',
+  'RouterExplorer',
+  'RoutesResolver',
+]);
+
 type Level = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
 /**
@@ -56,7 +70,8 @@ export class PinoLogger implements LoggerService {
     this.write('trace', message, more);
   }
 
-  private write(level: Level, message: unknown, more: unknown[]): void {
+  private write(given: Level, message: unknown, more: unknown[]): void {
+    const level = NEST_CHATTER.has(String(more.at(-1))) ? 'debug' : given;
     if (!this.#pino.isLevelEnabled(level)) return;
     try {
       const { msg, ...fields } = record([message, ...more]);
@@ -74,14 +89,14 @@ function record(values: unknown[]): { msg?: string; [field: string]: unknown } {
   const fields: Record<string, unknown> = {};
   const texts: string[] = [];
   for (const value of values) {
-    if (value instanceof Error) fields.err = loggable(value);
+    if (value instanceof Error) fields.error = loggable(value);
     else if (typeof value === 'string' && /\n\s+at /.test(value)) fields.stack = loggable(value);
     else if (typeof value === 'object' && value !== null) Object.assign(fields, loggable(value));
     else if (value !== undefined) texts.push(String(loggable(value)));
   }
   const { message, ...rest } = fields;
   if (message !== undefined) texts.unshift(String(message));
-  const error = fields.err as { message: string } | undefined;
+  const error = fields.error as { message: string } | undefined;
   const msg = texts.join(' ') || error?.message;
   return { ...context, ...(traceId ? { traceId } : {}), ...rest, msg };
 }

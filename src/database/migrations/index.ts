@@ -1,5 +1,9 @@
 import type { MigrationInterface } from 'typeorm';
 import { Tasks1764500000001 } from './0001-tasks.js';
+import { ApiKeys1764500000002 } from './0002-api-keys.js';
 
 /** Every migration, oldest first. A released one never changes; its class name ends in its timestamp. */
-export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [Tasks1764500000001];
+export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
+  Tasks1764500000001,
+  ApiKeys1764500000002,
+];

@@ -1,0 +1,27 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** API keys: hashes of secrets, whom they stand for and what they allow. Null `agents` means all. */
+export class ApiKeys1764500000002 implements MigrationInterface {
+  name = 'ApiKeys1764500000002';
+
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE TABLE api_keys (
+        id text PRIMARY KEY,
+        hash bytea NOT NULL,
+        name text NOT NULL,
+        organisation text NOT NULL CHECK (organisation <> ''),
+        subject text NOT NULL CHECK (subject <> ''),
+        scopes text[] NOT NULL,
+        agents text[],
+        acts_for_others boolean NOT NULL DEFAULT false,
+        created_at timestamptz(3) NOT NULL DEFAULT now(),
+        expires_at timestamptz(3),
+        revoked_at timestamptz(3)
+      )`);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP TABLE api_keys');
+  }
+}

@@ -1,0 +1,40 @@
+import { InvalidCards } from './cards/index.js';
+import { type Config, ConfigError } from './config/index.js';
+import { DatabaseUnavailable, databaseError } from './database/index.js';
+
+/** Why the service did not start and what to do about it, for the person who started it. */
+export function startFailure(error: unknown, config?: Config): string {
+  if (!(error instanceof Error)) return `Parley cannot start: ${String(error)}`;
+  if (error instanceof ConfigError || error instanceof InvalidCards) return error.message;
+  return `Parley cannot start: ${(config && listenFailure(error, config)) ?? databaseFailure(error, config) ?? error.stack}`;
+}
+
+function listenFailure({ message }: Error, { host, httpPort }: Config): string | undefined {
+  const [, kind, address] = /(EADDRINUSE|EADDRNOTAVAIL|EACCES)\b.*? (\S+:\d+)/.exec(message) ?? [];
+  if (!kind) return undefined;
+  if (kind === 'EADDRNOTAVAIL') return `this machine has no address ${host}; correct PARLEY_HOST.`;
+  const variable = address?.endsWith(`:${httpPort}`) ? 'PARLEY_HTTP_PORT' : 'PARLEY_GRPC_PORT';
+  return kind === 'EACCES'
+    ? `${address} may not be used by this account; set ${variable} to a port above 1023.`
+    : `${address} is taken; stop what uses it, or set ${variable} to another port (0 takes any free one).`;
+}
+
+/** SQLSTATE to what it means at start. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  '28P01': 'refuses the password',
+  '28000': 'refuses this user',
+  '3D000': 'has no such database',
+  '42501': 'does not let this user make tables',
+};
+
+function databaseFailure(error: Error, config?: Config): string | undefined {
+  if (!config?.databaseUrl) return undefined;
+  const { host, pathname } = new URL(config.databaseUrl);
+  const code = 'code' in error ? String(error.code) : '';
+  const refusal = REFUSALS[code];
+  if (refusal)
+    return `Postgres at ${host}${pathname} ${refusal} (${error.message}); correct PARLEY_DATABASE_URL.`;
+  const unavailable = databaseError(error);
+  if (!(unavailable instanceof DatabaseUnavailable)) return undefined;
+  return `Postgres at ${host} cannot be reached (${code || error.message}); start it or correct PARLEY_DATABASE_URL. Without that setting Parley brings its own Postgres.`;
+}
