@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../protocol/index.js';
 import { Authenticator } from './authenticator.js';
-import { SCOPES } from './scope.js';
+import { A2A_SCOPES } from './scope.js';
 
 /** Open mode: everyone is the same caller, who may do everything. Served on loopback only, unless told otherwise. */
 @Injectable()
@@ -11,8 +11,4 @@ export class AnonymousAuthenticator extends Authenticator {
   }
 }
 
-export const ANONYMOUS: Principal = {
-  organisation: '',
-  subject: 'anonymous',
-  scopes: new Set<string>(SCOPES),
-};
+export const ANONYMOUS: Principal = { organisation: '', subject: 'anonymous', scopes: A2A_SCOPES };

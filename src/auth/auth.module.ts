@@ -1,14 +1,34 @@
 import { Module } from '@nestjs/common';
+import { Config } from '../config/index.js';
 import { AnonymousAuthenticator } from './anonymous.authenticator.js';
+import { ApiKeyStore } from './api-key.store.js';
+import { ApiKeyStrategy } from './api-key.strategy.js';
 import { Authenticator } from './authenticator.js';
+import { Issuers } from './issuers.js';
+import { JwtStrategy } from './jwt.strategy.js';
+import { PassportAuthenticator } from './passport.authenticator.js';
 import { Policy } from './policy.js';
+import { PostgresApiKeyStore } from './postgres-api-key.store.js';
+import { ResourceController } from './resource.controller.js';
 import { ScopePolicy } from './scope.policy.js';
 
+/** Open without any configuration of identity; with one, every call needs a credential. */
 @Module({
+  controllers: [ResourceController],
   providers: [
-    { provide: Authenticator, useClass: AnonymousAuthenticator },
+    Issuers,
+    JwtStrategy,
+    ApiKeyStrategy,
+    PassportAuthenticator,
+    { provide: ApiKeyStore, useClass: PostgresApiKeyStore },
+    {
+      provide: Authenticator,
+      inject: [Config, PassportAuthenticator],
+      useFactory: ({ oidcIssuers, apiKeys }: Config, passport: PassportAuthenticator) =>
+        oidcIssuers.length > 0 || apiKeys ? passport : new AnonymousAuthenticator(),
+    },
     { provide: Policy, useClass: ScopePolicy },
   ],
-  exports: [Authenticator, Policy],
+  exports: [Authenticator, Policy, ApiKeyStore],
 })
 export class AuthModule {}

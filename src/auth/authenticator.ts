@@ -1,4 +1,4 @@
-import type { Principal } from '../protocol/index.js';
+import type { OperationName, Principal } from '../protocol/index.js';
 
 /** What a caller shows of itself. Each binding gives its own: HTTP headers or gRPC metadata. */
 export interface Credentials {
@@ -8,6 +8,9 @@ export interface Credentials {
 
 /** Tells who calls. */
 export abstract class Authenticator {
-  /** @throws A2AError `unauthenticated` without a valid credential, `unavailable` when it cannot be checked now. */
-  abstract authenticate(credentials: Credentials): Promise<Principal>;
+  /**
+   * `operation` is what the caller wants, so that a challenge can name the scope to ask for.
+   * @throws A2AError `unauthenticated` without a valid credential, `unavailable` when it cannot be checked now
+   */
+  abstract authenticate(credentials: Credentials, operation?: OperationName): Promise<Principal>;
 }

@@ -1,8 +1,5 @@
+import type { Scope } from '../config/index.js';
 import type { OperationName } from '../protocol/index.js';
-
-export const SCOPES = ['a2a.send', 'a2a.read', 'a2a.cancel', 'a2a.push', 'a2a.card'] as const;
-
-export type Scope = (typeof SCOPES)[number];
 
 /** The scope that each operation needs. An operation that has no row here does not compile, and is refused. */
 export const SCOPE_OF: Readonly<Record<OperationName, Scope>> = {
@@ -18,3 +15,6 @@ export const SCOPE_OF: Readonly<Record<OperationName, Scope>> = {
   deleteTaskPushNotificationConfig: 'a2a.push',
   getExtendedAgentCard: 'a2a.card',
 };
+
+/** All that a caller of A2A can need. The operators' scope is not among them. */
+export const A2A_SCOPES: ReadonlySet<Scope> = new Set(Object.values(SCOPE_OF));

@@ -2,9 +2,14 @@ import type { OperationName } from './operations.js';
 
 /** Who calls. Every stored thing belongs to one (organisation, subject); an open deployment knows one anonymous principal. */
 export interface Principal {
+  /** Empty for the anonymous caller alone. */
   readonly organisation: string;
   readonly subject: string;
   readonly scopes: ReadonlySet<string>;
+  /** Who acts in the subject's name (RFC 8693 `act`, or the key that names a subject). */
+  readonly actor?: string;
+  /** The only agents that the credential is good for. Undefined: all. */
+  readonly agents?: ReadonlySet<string>;
 }
 
 export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC';

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import type { Config } from '../config/index.js';
+import type { Config } from './config.js';
 
 type Listener = Pick<Config, 'host' | 'publicUrl' | 'publicGrpc'>;
 

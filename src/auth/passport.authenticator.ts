@@ -1,0 +1,90 @@
+import { Injectable, Logger } from '@nestjs/common';
+import passport from 'passport';
+import { Config } from '../config/index.js';
+import { A2AError, type OperationName, type Principal } from '../protocol/index.js';
+import { API_KEY_PREFIX } from './api-key.js';
+import { ApiKeyStrategy } from './api-key.strategy.js';
+import { Authenticator, type Credentials } from './authenticator.js';
+import { challenge } from './challenge.js';
+import { JwtStrategy } from './jwt.strategy.js';
+import { RefusedCredential } from './refused.credential.js';
+import { SCOPE_OF } from './scope.js';
+import { actingFor, SUBJECT_HEADER } from './subject.header.js';
+import { type VerifiedCredential, VerifiedCredentials } from './verified.credential.js';
+
+const BEARER = /^bearer +(\S+)$/i;
+
+/**
+ * Asks passport's strategies who calls: `Authorization: Bearer` with a JWT or an API key, or `X-API-Key`.
+ * Authorization wins where both are there.
+ */
+@Injectable()
+export class PassportAuthenticator extends Authenticator {
+  readonly #logger = new Logger('auth');
+  readonly #verified = new VerifiedCredentials();
+
+  constructor(
+    private readonly config: Config,
+    private readonly jwt: JwtStrategy,
+    private readonly apiKey: ApiKeyStrategy,
+  ) {
+    super();
+  }
+
+  async authenticate(credentials: Credentials, operation?: OperationName): Promise<Principal> {
+    const scope = operation && SCOPE_OF[operation];
+    const { config } = this;
+    try {
+      const token = tokenOf(credentials);
+      if (token === undefined)
+        throw new A2AError('unauthenticated', { challenge: challenge(config, { scope }) });
+      const verified = this.#verified.get(token) ?? (await this.#verify(token));
+      return actingFor(credentials.header(SUBJECT_HEADER), verified);
+    } catch (error) {
+      if (error instanceof A2AError) throw error;
+      const description = descriptionOf(error);
+      this.#logger.warn(`A credential was refused: ${description}`);
+      throw new A2AError('unauthenticated', {
+        message: description,
+        challenge: challenge(config, { error: 'invalid_token', description, scope }),
+      });
+    }
+  }
+
+  async #verify(token: string): Promise<VerifiedCredential> {
+    const verified = await ask(token.startsWith(API_KEY_PREFIX) ? this.apiKey : this.jwt, token);
+    this.#verified.set(token, verified);
+    return verified;
+  }
+}
+
+function tokenOf(credentials: Credentials): string | undefined {
+  const authorization = credentials.header('authorization');
+  if (authorization === undefined || authorization === '')
+    return credentials.header('x-api-key') || undefined;
+  const token = BEARER.exec(authorization)?.[1];
+  if (token === undefined) throw new RefusedCredential('Authorization has to be a Bearer token');
+  return token;
+}
+
+/** Runs one strategy as passport's middleware does, without a request and a reply of its own. */
+function ask(strategy: object, token: string): Promise<VerifiedCredential> {
+  return new Promise((resolve, reject) => {
+    const answer: passport.AuthenticateCallback = (error, verified, why) => {
+      if (error || !verified) reject(error ?? why);
+      else resolve(verified as VerifiedCredential);
+    };
+    // Passport hangs the answer on the strategy, so each call needs one of its own.
+    passport.authenticate(Object.create(strategy), { session: false }, answer)({ token }, {}, reject);
+  });
+}
+
+/** Only what helps the caller. */
+function descriptionOf(error: unknown): string {
+  if (error instanceof RefusedCredential) return error.message;
+  const name = error instanceof Error ? error.name : '';
+  if (name === 'TokenExpiredError') return 'The token has expired';
+  if (name === 'NotBeforeError') return 'The token is not valid yet';
+  if (name === 'JsonWebTokenError') return 'The token is not valid';
+  throw error;
+}
