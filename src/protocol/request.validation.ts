@@ -1,11 +1,61 @@
-import type { Message } from '@bufbuild/protobuf';
-import type { OperationName, RequestOf } from './operations.js';
+import { createRegistry, type Message } from '@bufbuild/protobuf';
+import { A2AError, type FieldViolation } from './errors.js';
+import { type Report, rulesOf } from './field.rules.js';
+import { file_a2a } from './gen/a2a_pb.js';
+import { type Fields, type Visitor, walk } from './message.walker.js';
+import { OPERATIONS, type OperationName, type RequestOf } from './operations.js';
+
+const MOST_VIOLATIONS = 20;
 
 /**
- * Checks a request against the descriptor and the rules of Parley. Lone surrogates are replaced in place.
- * Errors: invalidParams with every violation found.
+ * Checks a request against its descriptor (REQUIRED, oneofs, enums; specification 5.7) and the rules of Parley
+ * (ids, ranges, U+0000), nested messages too. In place: lone surrogates become U+FFFD, a Value without a kind null.
+ * Errors: invalidParams with up to 20 violations.
  */
-export function validateRequest<O extends OperationName>(_operation: O, _request: RequestOf<O>): void {}
+export function validateRequest<O extends OperationName>(operation: O, request: RequestOf<O>): void {
+  const violations: FieldViolation[] = [];
+  const report: Report = (field, description) => {
+    if (violations.length < MOST_VIOLATIONS) violations.push({ field, description });
+  };
+  if (operation === 'createTaskPushNotificationConfig' && (request as Fields).taskId === '') {
+    report('taskId', 'is required');
+  }
+  walk(OPERATIONS[operation].input, request as Fields, validation(report));
+  if (violations.length === 0) return;
+  const [{ field, description }] = violations as [FieldViolation];
+  const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : '';
+  throw new A2AError('invalidParams', { message: `${field}: ${description}${more}`, violations });
+}
 
-/** Makes what an agent says storable, in place: U+0000 and lone surrogates become U+FFFD, NaN and Infinity null. */
-export function sanitiseAgentOutput(_message: Message): void {}
+function validation(report: Report): Visitor {
+  return {
+    enter: (desc, message, at) => {
+      for (const rule of rulesOf(desc)) rule(message, at, report);
+    },
+    text: (value, at) => {
+      if (value.includes('\0')) report(at, 'must not contain U+0000');
+      return value.toWellFormed();
+    },
+    number: (value, at) => {
+      report(at, `${value} is not a JSON number`);
+      return value;
+    },
+  };
+}
+
+const REPLACEMENT = '\ufffd';
+
+const sanitising: Visitor = {
+  text: (value) => value.replaceAll('\0', REPLACEMENT).toWellFormed(),
+  number: () => null,
+};
+
+const registry = createRegistry(file_a2a);
+
+/**
+ * Makes what an agent says storable, in place: U+0000 and lone surrogates become U+FFFD, NaN and infinities
+ * inside Structs and Values null. Refuses nothing. Takes a message of lf.a2a.v1.
+ */
+export function sanitiseAgentOutput(message: Message): void {
+  walk(registry.getMessage(message.$typeName)!, message as unknown as Fields, sanitising);
+}

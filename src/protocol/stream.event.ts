@@ -1,5 +1,6 @@
-import { toBinary, toJsonString } from '@bufbuild/protobuf';
+import { toBinary } from '@bufbuild/protobuf';
 import { type StreamResponse, StreamResponseSchema } from './gen/a2a_pb.js';
+import { encodeMessageText, escapeLineSeparators } from './json.codec.js';
 
 /**
  * One frame of a stream: what happened, its number in the task's log, and its encodings. Each encoding is
@@ -16,12 +17,12 @@ export class StreamEvent {
     readonly seq: number | undefined,
     json?: string,
   ) {
-    this.#json = json;
+    this.#json = json && escapeLineSeparators(json);
   }
 
   /** ProtoJSON on one line, safe inside an SSE `data:` field. */
   get json(): string {
-    this.#json ??= escapeLineSeparators(toJsonString(StreamResponseSchema, this.response));
+    this.#json ??= encodeMessageText(StreamResponseSchema, this.response);
     return this.#json;
   }
 
@@ -29,9 +30,4 @@ export class StreamEvent {
     this.#binary ??= toBinary(StreamResponseSchema, this.response);
     return this.#binary;
   }
-}
-
-/** U+2028 and U+2029 end a line for some readers; JSON may carry them escaped. */
-export function escapeLineSeparators(json: string): string {
-  return json.replace(/[\u2028\u2029]/g, (c) => (c === '\u2028' ? '\\u2028' : '\\u2029'));
 }
