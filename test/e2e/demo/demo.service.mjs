@@ -1,7 +1,7 @@
 // @ts-check
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,6 +26,7 @@ const START_MS = 60_000;
 /** @returns {Promise<DemoService>} once it is ready; rejects with its output when it cannot start */
 export async function startService() {
   const folder = await mkdtemp(join(tmpdir(), 'parley-demo-'));
+  await chmod(folder, 0o755); // Started by root, Postgres runs as another user, who has to get through.
   const [http, grpc] = await freePorts(2);
   const operatorToken = 'demo-operator';
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('PARLEY_'));
