@@ -1,11 +1,14 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { A2AModule } from './a2a/index.js';
 import { AgentsModule } from './agents/index.js';
 import { AuthModule } from './auth/index.js';
 import { CardsModule } from './cards/index.js';
 import { type Config, ConfigModule } from './config/index.js';
 import { DatabaseModule } from './database/index.js';
 import { HealthModule } from './health/index.js';
-import { TasksModule } from './tasks/index.js';
+import { MessagingModule } from './messaging/index.js';
+import { OperatorModule } from './operator/index.js';
+import { TASK_ENTITIES, TasksModule } from './tasks/index.js';
 
 /** The whole service. */
 @Module({})
@@ -15,12 +18,15 @@ export class AppModule {
       module: AppModule,
       imports: [
         ConfigModule.with(config),
-        DatabaseModule.with([]),
+        DatabaseModule.with([...TASK_ENTITIES]),
         HealthModule,
         AuthModule,
         AgentsModule,
         TasksModule,
+        MessagingModule,
         CardsModule,
+        A2AModule,
+        OperatorModule,
       ],
     };
   }

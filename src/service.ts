@@ -1,11 +1,17 @@
 import type { AddressInfo } from 'node:net';
 import type { LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { configureHttp, connectGrpc, httpAdapter } from './a2a/index.js';
 import { AppModule } from './app.module.js';
-import { Config, publicUrl } from './config/index.js';
+import { CardService } from './cards/index.js';
+import { Config, publicGrpc, publicUrl } from './config/index.js';
 import { EmbeddedPostgres } from './database/index.js';
 import { Readiness } from './health/index.js';
+import type { Binding } from './protocol/index.js';
+
+/** What cards list, the first one preferred. */
+const BINDINGS: readonly Binding[] = ['JSONRPC', 'HTTP+JSON', 'GRPC'];
 
 /** A service that answers. */
 export interface Service {
@@ -43,17 +49,31 @@ export async function startService(given: Config, logger: LoggerService): Promis
   }
 }
 
-function createApplication(config: Config, logger: LoggerService): Promise<NestFastifyApplication> {
-  const adapter = new FastifyAdapter({ forceCloseConnections: true });
+async function createApplication(config: Config, logger: LoggerService): Promise<NestFastifyApplication> {
   const options = { logger, abortOnError: false, bodyParser: false };
-  return NestFactory.create<NestFastifyApplication>(AppModule.with(config), adapter, options);
+  const app = await NestFactory.create<NestFastifyApplication>(
+    AppModule.with(config),
+    httpAdapter(config),
+    options,
+  );
+  configureHttp(app, config);
+  return app;
 }
 
+/** gRPC first, then HTTP, then the cards, which say where both are. */
 async function listen(app: NestFastifyApplication, config: Config) {
+  const grpc = connectGrpc(app, config);
+  await app.startAllMicroservices();
   await app.listen(config.httpPort, config.host);
   const { port } = app.getHttpServer().address() as AddressInfo;
-  const httpUrl = publicUrl({ ...config, publicUrl: undefined }, port);
-  return { httpUrl, grpcAddress: '' };
+  app.get(CardService).publish({
+    interfaces: BINDINGS.map((binding) => ({ binding, version: '1.0' })),
+    url: publicUrl(config, port),
+    grpc: publicGrpc(config, grpc.port),
+    pushNotifications: false,
+  });
+  const listener = { host: config.host, publicUrl: undefined, publicGrpc: undefined };
+  return { httpUrl: publicUrl(listener, port), grpcAddress: publicGrpc(listener, grpc.port) };
 }
 
 /** Host and database, without user and password. */
