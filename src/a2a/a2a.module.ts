@@ -2,18 +2,22 @@ import { Module } from '@nestjs/common';
 import { AgentsModule } from '../agents/index.js';
 import { AuthModule } from '../auth/index.js';
 import { CardsModule } from '../cards/index.js';
+import { MessagingModule } from '../messaging/index.js';
+import { TasksModule } from '../tasks/index.js';
 import { Capabilities, CardCapabilities } from './capabilities.js';
 import { Dispatcher } from './dispatcher.js';
 import { Faults } from './faults.js';
 import { GrpcController } from './grpc/index.js';
 import { JsonBody } from './http.body.js';
 import { JsonRpcController } from './jsonrpc/index.js';
+import { Operations } from './operations.js';
 import { RestController } from './rest/index.js';
 import { OpenStreams } from './streaming/index.js';
+import { TaskService } from './task.service.js';
 
 /** The protocol surface: three bindings over one dispatcher over one service. */
 @Module({
-  imports: [AgentsModule, AuthModule, CardsModule],
+  imports: [AgentsModule, AuthModule, CardsModule, MessagingModule, TasksModule],
   controllers: [JsonRpcController, RestController, GrpcController],
   providers: [
     Dispatcher,
@@ -21,6 +25,7 @@ import { OpenStreams } from './streaming/index.js';
     JsonBody,
     OpenStreams,
     { provide: Capabilities, useClass: CardCapabilities },
+    { provide: Operations, useClass: TaskService },
   ],
   exports: [OpenStreams],
 })

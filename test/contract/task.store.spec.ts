@@ -1,0 +1,282 @@
+import { randomUUID } from 'node:crypto';
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Postgres } from '../../src/database/index.js';
+import {
+  type StreamResponse,
+  StreamResponseSchema,
+  TaskSchema,
+  TaskState,
+} from '../../src/protocol/index.js';
+import { type Lease, TaskFold, type TaskScope, type TaskStore } from '../../src/tasks/index.js';
+import { PostgresTaskStore } from '../../src/tasks/postgres-task.store.js';
+import { testConfig } from '../support/config.js';
+import { createDatabase, type TestDatabase } from '../support/postgres.js';
+
+const alice: TaskScope = { organisation: 'acme', owner: 'alice', agent: 'echo' };
+const bob: TaskScope = { ...alice, owner: 'bob' };
+
+let database: TestDatabase;
+let postgres: Postgres;
+let store: TaskStore;
+let rival: TaskStore;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  postgres = new Postgres(testConfig({ PARLEY_DATABASE_URL: database.url }));
+  store = new PostgresTaskStore(postgres, { holder: 'one', leaseMs: 60_000 });
+  rival = new PostgresTaskStore(postgres, { holder: 'two', leaseMs: 60_000 });
+});
+
+afterAll(async () => {
+  await postgres.onApplicationShutdown();
+  await database.drop();
+});
+
+function newTask(contextId = randomUUID(), at = Date.now()) {
+  const id = randomUUID();
+  const message = { messageId: randomUUID(), taskId: id, contextId, role: 1, parts: [text('hello')] };
+  return create(TaskSchema, {
+    id,
+    contextId,
+    status: { state: TaskState.SUBMITTED, timestamp: timestampFromMs(at) },
+    history: [message],
+  });
+}
+
+function text(value: string) {
+  return { content: { case: 'text' as const, value } };
+}
+
+function status(taskId: string, state: TaskState, at = Date.now()): StreamResponse {
+  const value = { taskId, status: { state, timestamp: timestampFromMs(at) } };
+  return create(StreamResponseSchema, { payload: { case: 'statusUpdate', value } });
+}
+
+function chunk(taskId: string, value: string, append = true): StreamResponse {
+  const artifact = { artifactId: 'answer', parts: [text(value)] };
+  return create(StreamResponseSchema, {
+    payload: { case: 'artifactUpdate', value: { taskId, artifact, append } },
+  });
+}
+
+function message(taskId: string, value: string): StreamResponse {
+  return create(StreamResponseSchema, {
+    payload: {
+      case: 'message',
+      value: { messageId: randomUUID(), taskId, role: 1, parts: [text(value)] },
+    },
+  });
+}
+
+async function started(scope = alice, contextId?: string, at?: number): Promise<Lease> {
+  const task = newTask(contextId, at);
+  return (await store.create({ scope, task, request: { metadata: { a: 1 } } }))!;
+}
+
+const end = { read: 1_000 };
+
+describe('a task store', () => {
+  it('reads a new task as it was stored, for its owner alone', async () => {
+    const task = newTask();
+    await store.create({ scope: alice, task, request: {} });
+    expect(await store.read(task.id, alice)).toEqual({ task, version: 1 });
+    expect(await store.read(task.id, bob)).toBeUndefined();
+    expect(await store.read(task.id, { ...alice, agent: 'other' })).toBeUndefined();
+    expect(await store.read(task.id, { ...alice, organisation: '' })).toBeUndefined();
+    expect(await store.read('no uuid', alice)).toBeUndefined();
+  });
+
+  it('numbers the events of a task from 1 without gaps, in the order of the calls', async () => {
+    const lease = await started();
+    const { taskId } = lease;
+    const writes = Array.from({ length: 200 }, (_, i) =>
+      store.append({ lease, written: i, events: [chunk(taskId, `${i}`)] }),
+    );
+    const committed = await Promise.all(writes);
+    expect(committed.map((c) => c?.events[0]?.seq)).toEqual(Array.from({ length: 200 }, (_, i) => i + 2));
+    const events = await store.events(taskId, 1, 1_000);
+    expect(events.map((e) => e.seq)).toEqual(Array.from({ length: 200 }, (_, i) => i + 2));
+    const { task } = (await store.read(taskId, alice))!;
+    expect(task.artifacts[0]?.parts.map((part) => part.content.value)).toEqual(
+      Array.from({ length: 200 }, (_, i) => `${i}`),
+    );
+  });
+
+  it('commits a write that is sent twice once', async () => {
+    const lease = await started();
+    const write = { lease, written: 0, events: [chunk(lease.taskId, 'once')] };
+    expect(await store.append(write)).toBeDefined();
+    expect(await store.append(write)).toBeUndefined();
+    expect(await store.events(lease.taskId, 1, 10)).toHaveLength(1);
+  });
+
+  it('refuses everything once the task has ended', async () => {
+    const lease = await started();
+    const { taskId } = lease;
+    const done = [status(taskId, TaskState.COMPLETED)];
+    expect(
+      (await store.append({ lease, written: 0, events: done, state: TaskState.COMPLETED, end }))?.ended,
+    ).toBe(true);
+    const late = { lease, written: 1, events: [chunk(taskId, 'late')] };
+    expect(await store.append(late)).toBeUndefined();
+    expect(
+      await store.deliver({ taskId, event: message(taskId, 'late'), request: {}, scope: alice }),
+    ).toBeUndefined();
+    expect(await store.requestCancel(taskId, alice)).toBeUndefined();
+    expect(await store.acquire(taskId)).toBeUndefined();
+    expect(await store.events(taskId, 0, 10)).toHaveLength(2);
+  });
+
+  it('refuses the writes of a runner whose lease was taken over', async () => {
+    const short = new PostgresTaskStore(postgres, { holder: 'short', leaseMs: 0 });
+    const task = newTask();
+    const lease = (await short.create({ scope: alice, task, request: { metadata: { k: 'v' } } }))!;
+    const claims = await rival.takeExpired(100);
+    const claim = claims.find((c) => c.lease.taskId === task.id)!;
+    expect(claim.attempt).toBe(2);
+    expect(claim.request).toEqual({ metadata: { k: 'v' } });
+    expect(claim.trigger.seq).toBe(1);
+    expect(claim.lease.token).toBe(lease.token + 1);
+    expect(await short.append({ lease, written: 0, events: [chunk(task.id, 'stale')] })).toBeUndefined();
+    expect(
+      await rival.append({ lease: claim.lease, written: 0, events: [chunk(task.id, 'new')] }),
+    ).toBeDefined();
+    expect(await short.renew([lease])).toEqual([]);
+    expect(await rival.renew([claim.lease])).toEqual([{ taskId: task.id, cancelRequested: false }]);
+  });
+
+  it('hands an expired turn to one of two that ask at once', async () => {
+    const short = new PostgresTaskStore(postgres, { holder: 'short', leaseMs: 0 });
+    const ids = new Set<string>();
+    for (let i = 0; i < 20; i++) {
+      const task = newTask();
+      ids.add(task.id);
+      await short.create({ scope: alice, task, request: {} });
+    }
+    const taken = await Promise.all([store.takeExpired(100), rival.takeExpired(100)]);
+    const mine = taken.flat().filter((claim) => ids.has(claim.lease.taskId));
+    expect(mine).toHaveLength(20);
+    expect(new Set(mine.map((claim) => claim.lease.taskId)).size).toBe(20);
+  });
+
+  it('starts one turn for many messages that reach a parked task at once', async () => {
+    const lease = await started();
+    const { taskId } = lease;
+    const ask = [status(taskId, TaskState.INPUT_REQUIRED)];
+    await store.append({ lease, written: 0, events: ask, state: TaskState.INPUT_REQUIRED, end: { read: 1 } });
+    const deliveries = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        (i % 2 ? store : rival).deliver({
+          taskId,
+          event: message(taskId, `${i}`),
+          request: {},
+          scope: alice,
+        }),
+      ),
+    );
+    const leases = deliveries.flatMap((d) => (d && d !== 'duplicate' && d.lease ? [d.lease] : []));
+    expect(leases).toHaveLength(1);
+    expect((await store.read(taskId, alice))?.task.history).toHaveLength(21);
+    const claim = (await store.reload(leases[0]!))!;
+    expect(claim.trigger.seq).toBe(22);
+  });
+
+  it('does not end a turn while a message waits that it has not read', async () => {
+    const lease = await started();
+    const { taskId } = lease;
+    await store.deliver({ taskId, event: message(taskId, 'wait for me'), request: {}, scope: alice });
+    const ask = [status(taskId, TaskState.INPUT_REQUIRED)];
+    const write = { lease, written: 0, events: ask, state: TaskState.INPUT_REQUIRED };
+    expect((await store.append({ ...write, end: { read: 1 } }))?.ended).toBe(false);
+    const again = { lease, written: 1, events: ask, state: TaskState.INPUT_REQUIRED };
+    expect((await store.append({ ...again, end: { read: 2 } }))?.ended).toBe(true);
+  });
+
+  it('makes one task of a message that arrives many times at once', async () => {
+    const identity = { key: randomUUID(), hash: randomUUID() };
+    const tasks = Array.from({ length: 20 }, () => newTask());
+    const leases = await Promise.all(
+      tasks.map((task, i) => (i % 2 ? store : rival).create({ scope: alice, task, request: {}, identity })),
+    );
+    const made = leases.filter((lease) => lease !== undefined);
+    expect(made).toHaveLength(1);
+    expect(await store.findMessage(identity.key)).toEqual({ taskId: made[0]!.taskId, hash: identity.hash });
+    const read = await Promise.all(tasks.map((task) => store.read(task.id, alice)));
+    expect(read.filter((task) => task !== undefined)).toHaveLength(1);
+  });
+
+  it('knows a follow-up message again', async () => {
+    const { taskId } = await started();
+    const identity = { key: randomUUID(), hash: randomUUID() };
+    const delivery = { taskId, event: message(taskId, 'again'), request: {}, identity, scope: alice };
+    expect(await store.deliver(delivery)).toMatchObject({ event: { seq: 2 } });
+    expect(await rival.deliver(delivery)).toBe('duplicate');
+    expect(await store.deliver({ ...delivery, identity: undefined, scope: bob })).toBeUndefined();
+  });
+
+  it('reads the same task from a snapshot and from the log alone', async () => {
+    const lease = await started();
+    const { taskId } = lease;
+    const fold = new TaskFold((await store.read(taskId, alice))!.task);
+    const events = Array.from({ length: 10 }, (_, i) => chunk(taskId, `${i}`, i > 0));
+    for (const event of events.slice(0, 6)) fold.apply(event);
+    await store.append({
+      lease,
+      written: 0,
+      events: events.slice(0, 6),
+      snapshot: { task: fold.task, seq: 7 },
+    });
+    await store.append({ lease, written: 6, events: events.slice(6) });
+    for (const event of events.slice(6)) fold.apply(event);
+    const whole = await store.read(taskId, alice);
+    expect(whole).toEqual({ task: fold.task, version: 11 });
+    await postgres.query({
+      text: `UPDATE tasks SET snapshot = NULL, snapshot_seq = 0 WHERE id = '${taskId}'`,
+    });
+    expect(await store.read(taskId, alice)).toEqual(whole);
+  });
+
+  it('leaves out a snapshot that a message came before', async () => {
+    const lease = await started();
+    const { taskId } = lease;
+    const fold = new TaskFold((await store.read(taskId, alice))!.task);
+    await store.deliver({ taskId, event: message(taskId, 'between'), request: {}, scope: alice });
+    fold.apply(chunk(taskId, 'x', false));
+    const events = [chunk(taskId, 'x', false)];
+    await store.append({ lease, written: 0, events, snapshot: { task: fold.task, seq: 2 } });
+    expect((await store.read(taskId, alice))?.task.history).toHaveLength(2);
+  });
+
+  it('hides a task that was answered directly', async () => {
+    const lease = await started();
+    const { taskId } = lease;
+    const write = { lease, written: 0, events: [message(taskId, 'hi')], state: TaskState.COMPLETED };
+    await store.append({ ...write, end, direct: true });
+    expect(await store.read(taskId, alice)).toBeUndefined();
+    expect(await store.find(taskId)).toBeUndefined();
+  });
+
+  it('lists newest status first, page by page, each task once', async () => {
+    const scope = { ...alice, owner: randomUUID() };
+    const at = Date.now();
+    for (let i = 0; i < 7; i++) await started(scope, 'c', at + (i >> 1));
+    const seen: string[] = [];
+    let after: { statusAt: number; id: string } | undefined;
+    for (;;) {
+      const page = await store.list({ scope, limit: 3, after });
+      expect(page.total).toBe(7);
+      seen.push(...page.tasks.map(({ task }) => task.id));
+      const last = page.tasks.at(-1)!;
+      after = { statusAt: last.statusAt, id: last.task.id };
+      if (!page.more) break;
+    }
+    expect(new Set(seen).size).toBe(7);
+    expect((await store.list({ scope, limit: 10, statusAfter: at + 3 })).tasks).toHaveLength(1);
+    expect((await store.list({ scope, limit: 10, statusAfter: at + 2 })).tasks).toHaveLength(3);
+    expect((await store.list({ scope, limit: 10, contextId: 'other' })).total).toBe(0);
+    expect((await store.list({ scope, limit: 10, state: TaskState.SUBMITTED })).total).toBe(7);
+    expect((await store.list({ scope, limit: 10, state: TaskState.FAILED })).tasks).toEqual([]);
+  });
+});
