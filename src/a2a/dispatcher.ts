@@ -84,7 +84,7 @@ export class Dispatcher implements BeforeApplicationShutdown {
     if (this.readiness.draining.aborted && LASTING.has(operation)) throw goingDown();
     const { agent, capabilities, parameters, version } = this.resolve(arrival);
     const extensions = activeExtensions(agent, parameters.extensions);
-    const principal = await this.authenticator.authenticate(caller);
+    const principal = await this.authenticator.authenticate(caller, operation);
     this.policy.authorise(operation, principal, agent.id);
     requireCapability(operation, capabilities);
     return new Call(arrival, { agent: agent.id, version, extensions, principal }, parameters);

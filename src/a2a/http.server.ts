@@ -21,6 +21,8 @@ export function httpAdapter({ trustedProxies, maxBodyBytes }: Config): FastifyAd
     // No Nest middleware is used, and running none costs time too.
     skipMiddie: true,
     multipart: false,
+    // Nest declares every path without a slash at its end; JSON-RPC is answered with one too.
+    rewriteUrl: ({ url }) => (url ?? '/').replace(/\/jsonrpc\/(?=$|\?)/, '/jsonrpc'),
     frameworkErrors: refuseUrl,
     clientErrorHandler: refuseBytes,
   });

@@ -23,6 +23,8 @@ export interface GrpcListener {
   readonly address: string;
   /** Largest message in either direction. */
   readonly maxBytes: number;
+  /** How deep JSON values in a message may nest. */
+  readonly maxDepth: number;
 }
 
 /** Nest's gRPC transport with a server of our own making: limits, the real port, an end that waits, health, reflection. */
@@ -33,7 +35,7 @@ export class GrpcTransport extends ServerGrpc {
   constructor(private readonly listener: GrpcListener) {
     super({
       package: PACKAGE,
-      packageDefinition: { [SERVICE]: grpcServiceDefinition(A2AService) },
+      packageDefinition: { [SERVICE]: grpcServiceDefinition(A2AService, listener) },
       onLoadPackageDefinition: (_definition: object, server: Server) => {
         this.#health.addToServer(server);
         reflection().addToServer(server);

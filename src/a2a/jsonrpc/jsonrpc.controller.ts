@@ -12,7 +12,7 @@ import { OpenStreams, SseSink } from '../streaming/index.js';
 import { idText, readEnvelope } from './envelope.js';
 import { aroundResult, errorAnswer, errorText, JSON_TYPE } from './response.js';
 
-const PATHS = ['/jsonrpc', '/jsonrpc/', '/agents/:agent/jsonrpc', '/agents/:agent/jsonrpc/'];
+const PATHS = ['/jsonrpc', '/agents/:agent/jsonrpc'];
 const ACCEPTED: ReadonlySet<string> = new Set([JSON_TYPE]);
 
 /** The JSON-RPC binding (specification 9): one address for each agent, POST only. */
