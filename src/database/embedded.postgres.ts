@@ -58,6 +58,8 @@ export class EmbeddedPostgres {
       connectionString: url,
       application_name: 'parley presence',
       keepAlive: true,
+      // After a crash a stranger may sit on the port of the pid file.
+      connectionTimeoutMillis: 2_000,
     });
     // A server that goes away is noticed by those who use it.
     presence.on('error', () => undefined);
