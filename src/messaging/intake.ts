@@ -100,6 +100,7 @@ export class Intake {
       const trigger = new StreamEvent(messageEvent(task.history[0]!), 1);
       const turn = this.runner.start({
         lease,
+        written: 0,
         scope,
         attempt: 1,
         cancelRequested: false,

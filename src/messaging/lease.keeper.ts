@@ -60,7 +60,7 @@ export class LeaseKeeper implements OnApplicationBootstrap, OnModuleDestroy {
   async #takeOver(claim: TurnClaim): Promise<void> {
     const retries = this.agents.get(claim.scope.agent)?.settings.crash.retries ?? 0;
     const rerun = !claim.cancelRequested && claim.attempt <= 1 + retries;
-    LOG.warn({ msg: 'turn taken over', task: claim.lease.taskId, attempt: claim.attempt, rerun });
+    LOG.warn({ message: 'turn taken over', task: claim.lease.taskId, attempt: claim.attempt, rerun });
     if (rerun) this.runner.start(claim);
     else if (claim.cancelRequested) await this.closer.cancel(claim);
     else await this.closer.fail(claim, REASONS.replicaLost);
@@ -72,7 +72,9 @@ export class LeaseKeeper implements OnApplicationBootstrap, OnModuleDestroy {
     const timer = setInterval(async () => {
       if (busy) return;
       busy = true;
-      await work().catch((error: unknown) => LOG.debug({ msg: 'lease round failed', cause: String(error) }));
+      await work().catch((error: unknown) =>
+        LOG.debug({ message: 'lease round failed', cause: error }),
+      );
       busy = false;
     }, ms);
     this.#timers.push(timer.unref());

@@ -26,7 +26,7 @@ export class TaskCloser {
   async fail(claim: TurnClaim, reason: Reason): Promise<void> {
     await this.#close(claim, TaskState.FAILED, (output) =>
       output.status(TaskState.FAILED, output.text(reason.text), reasonMetadata(reason)),
-    ).catch((error: unknown) => LOG.error({ msg: 'a task could not be failed', cause: String(error) }));
+    ).catch((error: unknown) => LOG.error({ message: 'a task could not be failed', cause: error }));
   }
 
   async #close(
@@ -34,13 +34,13 @@ export class TaskCloser {
     state: TaskState,
     make: (output: AgentOutput) => StreamResponse,
   ): Promise<void> {
-    const { stored, lease } = claim;
+    const { stored, lease, written } = claim;
     const event = make(new AgentOutput(stored.task, this.clock, this.ids));
     const fold = new TaskFold(stored.task);
     fold.apply(event);
     const committed = await this.store.append({
       lease,
-      written: 0,
+      written,
       events: [event],
       state,
       statusAt: this.clock.now(),

@@ -19,7 +19,7 @@ export class TurnLog {
   #fold: TaskFold;
   /** Number of the last event, in flight included, as far as is known. */
   #seq: number;
-  #written = 0;
+  #written: number;
   #inFlight = 0;
   #sinceSnapshot = 0;
   #snapshotGap = FIRST_SNAPSHOT;
@@ -38,6 +38,7 @@ export class TurnLog {
   ) {
     this.#fold = new TaskFold(claim.stored.task);
     this.#seq = claim.stored.version;
+    this.#written = claim.written;
   }
 
   get state(): TaskState {

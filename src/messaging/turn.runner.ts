@@ -90,8 +90,7 @@ export class TurnRunner {
         now = again ? await this.#next(lease, agent) : undefined;
       }
     } catch (error) {
-      const cause = error instanceof Error ? error.stack : error;
-      LOG.error({ msg: 'a turn broke off', agent: agent.id, task: lease.taskId, cause });
+      LOG.error({ message: 'a turn broke off', agent: agent.id, task: lease.taskId, cause: error });
     } finally {
       this.#leave(agent, lease);
     }

@@ -259,8 +259,7 @@ export class Turn {
   }
 
   #warn(what: string, error?: unknown): void {
-    const stack = error instanceof Error ? error.stack : error;
-    LOG.warn({ msg: what, agent: this.agent.id, task: this.claim.lease.taskId, cause: stack });
+    LOG.warn({ message: what, agent: this.agent.id, task: this.claim.lease.taskId, cause: error });
   }
 }
 

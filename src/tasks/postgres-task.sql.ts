@@ -136,7 +136,7 @@ WHERE t.id = $1 AND ${SCOPE} AND t.state NOT IN ${ENDED}
 RETURNING lease_until IS NOT NULL AS running`;
 
 /** What a turn needs to run, joined to rows `t` that were just claimed. */
-const CLAIM = `t.id, t.organisation, t.owner, t.agent, t.lease_token, t.attempt,
+const CLAIM = `t.id, t.organisation, t.owner, t.agent, t.lease_token, t.lease_writes, t.attempt,
   t.cancel_requested_at IS NOT NULL AS cancel_requested, t.version, t.snapshot, t.snapshot_seq, ${TAIL}, t.inbox_seq,
   (SELECT payload FROM task_events e WHERE e.task_id = t.id AND e.seq = t.inbox_seq) AS trigger,
   (SELECT request FROM task_events e WHERE e.task_id = t.id AND e.seq = t.inbox_seq) AS request`;

@@ -24,6 +24,7 @@ export interface ClaimRow extends TaskRow {
   readonly owner: string;
   readonly agent: string;
   readonly lease_token: number;
+  readonly lease_writes: number;
   readonly attempt: number;
   readonly cancel_requested: boolean;
   readonly inbox_seq: number;
@@ -55,6 +56,7 @@ export function storedEvent(row: EventRow): StreamEvent {
 export function turnClaim(row: ClaimRow): TurnClaim {
   return {
     lease: { taskId: row.id, token: row.lease_token },
+    written: row.lease_writes,
     scope: { organisation: row.organisation, owner: row.owner, agent: row.agent },
     attempt: row.attempt,
     cancelRequested: row.cancel_requested,

@@ -91,6 +91,8 @@ export interface StoredTask {
 /** A turn to run, with all that is needed to run it. */
 export interface TurnClaim {
   readonly lease: Lease;
+  /** How many events were written under this lease before. */
+  readonly written: number;
   readonly scope: TaskScope;
   readonly attempt: number;
   readonly cancelRequested: boolean;

@@ -1,0 +1,415 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  AgentFailure,
+  artifact,
+  authRequired,
+  completed,
+  inputRequired,
+  message,
+  textPart,
+  working,
+} from '../../src/agents/index.js';
+import { type Task, TaskState } from '../../src/protocol/index.js';
+import { call, collect, House, type ReplicaOptions, send, until } from '../support/house.js';
+
+let house: House;
+beforeAll(async () => {
+  house = await House.open();
+});
+afterAll(() => house.close());
+
+const open = (script: ReplicaOptions['script'], settings: ReplicaOptions['settings'] = {}) =>
+  house.replica({ script, settings });
+
+function taskOf(reply: { payload: { case?: string; value?: unknown } }): Task {
+  expect(reply.payload.case).toBe('task');
+  return reply.payload.value as Task;
+}
+
+const answer = (text: string) => artifact({ parts: [textPart(text)] });
+const state = (task: Task) => TaskState[task.status!.state];
+const read = (replica: ReturnType<typeof open>, id: string) =>
+  replica.service.getTask({ id } as never, call({ operation: 'getTask' }));
+
+function kinds(responses: Awaited<ReturnType<typeof collect>>): string[] {
+  return responses.map(({ payload }) =>
+    payload.case === 'statusUpdate' ? TaskState[payload.value.status!.state]! : payload.case!,
+  );
+}
+
+describe('a turn', () => {
+  it('answers a blocking send with the task as stored', async () => {
+    const replica = open(async function* () {
+      yield working('on it');
+      yield answer('done');
+      yield completed();
+    });
+    const task = taskOf(await replica.service.sendMessage(send('go'), call()));
+    expect(state(task)).toBe('COMPLETED');
+    expect(task.artifacts[0]).toMatchObject({ artifactId: `${task.id}-response`, name: 'response' });
+    expect(task.history.map((m) => m.parts[0]?.content.value)).toEqual(['go', 'on it']);
+    expect(await read(replica, task.id)).toEqual(task);
+  });
+
+  it('fails the task when the agent throws, without its words (B107, B09)', async () => {
+    const replica = open(async function* () {
+      yield working();
+      throw new Error('password=x');
+    });
+    const task = taskOf(await replica.service.sendMessage(send('go'), call()));
+    expect(state(task)).toBe('FAILED');
+    expect(JSON.stringify(task.status?.message)).not.toContain('password');
+    expect(await read(replica, task.id)).toEqual(task);
+  });
+
+  it('fails the task when the agent throws before its first event, under the id it answers with (B10)', async () => {
+    const replica = open(() => {
+      throw new AgentFailure('the disk is full');
+    });
+    const responses = await collect(await replica.service.sendStreamingMessage(send('go'), call()));
+    expect(kinds(responses)).toEqual(['task', 'FAILED']);
+    const id = (responses[0]!.payload.value as Task).id;
+    const task = await read(replica, id);
+    expect(state(task)).toBe('FAILED');
+    expect(task.status?.message?.parts[0]?.content.value).toBe('the disk is full');
+  });
+
+  it('answers InvalidAgentResponse when the agent says nothing (B09)', async () => {
+    const replica = open(async function* () {}, { directReplies: true });
+    await expect(replica.service.sendMessage(send('go'), call())).rejects.toMatchObject({
+      kind: 'invalidAgentResponse',
+    });
+    await expect(replica.service.sendStreamingMessage(send('go'), call())).rejects.toMatchObject({
+      kind: 'invalidAgentResponse',
+    });
+    expect(replica.feed.size).toBe(0);
+  });
+
+  it('gives a direct Message alone, and leaves no task behind (S002-003, S002-051)', async () => {
+    const replica = open(
+      async function* () {
+        yield message('hi');
+      },
+      { directReplies: true },
+    );
+    const request = send('hello');
+    const reply = await replica.service.sendMessage(request, call());
+    expect(reply.payload).toMatchObject({ case: 'message', value: { taskId: '', role: 2 } });
+    expect((reply.payload.value as { contextId: string }).contextId).not.toBe('');
+    const again = await replica.service.sendMessage(request, call());
+    expect(again.payload.value).toMatchObject({
+      messageId: (reply.payload.value as { messageId: string }).messageId,
+    });
+    const streamed = await collect(await replica.service.sendStreamingMessage(send('hello'), call()));
+    expect(kinds(streamed)).toEqual(['message']);
+    const immediate = await replica.service.sendMessage(send('x', { now: true }), call());
+    expect(immediate.payload.case).toBe('message');
+    const list = await replica.service.listTasks({ historyLength: 0 } as never, call());
+    expect(
+      list.tasks.some((task) => task.contextId === (reply.payload.value as { contextId: string }).contextId),
+    ).toBe(false);
+  });
+
+  it('loses nothing when an agent mixes Message and Task events (B116)', async () => {
+    const replica = open(
+      async function* () {
+        yield message('first');
+        yield inputRequired('which?');
+      },
+      { directReplies: true },
+    );
+    const task = taskOf(await replica.service.sendMessage(send('go'), call()));
+    expect(state(task)).toBe('INPUT_REQUIRED');
+    expect(task.history.map((m) => m.parts[0]?.content.value)).toEqual(['go', 'first']);
+    const late = open(
+      async function* () {
+        await pause(150);
+        yield message('late answer');
+      },
+      { directReplies: true, directReplyWindowMs: 20 },
+    );
+    const responses = await collect(await late.service.sendStreamingMessage(send('go'), call()));
+    expect(kinds(responses)).toEqual(['task', 'COMPLETED']);
+  });
+
+  it('changes nothing after a terminal state (B45)', async () => {
+    const replica = open(async function* () {
+      yield completed('the end');
+      yield working();
+      yield answer('late');
+      throw new Error('late');
+    });
+    const task = taskOf(await replica.service.sendMessage(send('go'), call()));
+    await until(() => replica.runner.size === 0);
+    expect(await read(replica, task.id)).toEqual(task);
+    expect(state(task)).toBe('COMPLETED');
+  });
+
+  it('asks, is answered on the same task and completes (S002-093, S002-094, B17)', async () => {
+    const replica = open(async function* (turn) {
+      if (turn.history.length < 2) yield inputRequired('which branch?');
+      else {
+        yield answer(`${turn.message.parts[0]?.content.value}`);
+        yield completed();
+      }
+    });
+    const asked = taskOf(await replica.service.sendMessage(send('review'), call()));
+    expect(state(asked)).toBe('INPUT_REQUIRED');
+    const done = taskOf(await replica.service.sendMessage(send('main', { taskId: asked.id }), call()));
+    expect(state(done)).toBe('COMPLETED');
+    expect(done.id).toBe(asked.id);
+    expect(done.history.map((m) => m.parts[0]?.content.value)).toEqual(['review', 'which branch?', 'main']);
+    await expect(
+      replica.service.sendMessage(send('more', { taskId: asked.id }), call()),
+    ).rejects.toMatchObject({
+      kind: 'unsupportedOperation',
+    });
+  });
+
+  it('keeps the stream open at AUTH_REQUIRED and closes it at the end (B32)', async () => {
+    const replica = open(async function* () {
+      yield authRequired('log in');
+      await pause(100);
+      yield answer('secret');
+      yield completed();
+    });
+    const responses = await collect(await replica.service.sendStreamingMessage(send('go'), call()));
+    expect(kinds(responses)).toEqual(['task', 'AUTH_REQUIRED', 'artifactUpdate', 'COMPLETED']);
+    const task = taskOf(await replica.service.sendMessage(send('go'), call()));
+    expect(state(task)).toBe('AUTH_REQUIRED');
+    await until(async () => state(await read(replica, task.id)) === 'COMPLETED');
+  });
+
+  it('goes on with an approval, once', async () => {
+    const replica = open(async function* (turn) {
+      if (!turn.approval) yield authRequired('approve me');
+      else yield completed(`by ${turn.approval.by}`);
+    });
+    const task = taskOf(await replica.service.sendMessage(send('deploy'), call()));
+    await until(() => replica.runner.size === 0);
+    const answers = await Promise.allSettled(
+      ['ann', 'bob'].map((by) => replica.approvals.resolve(task.id, { approved: true, by })),
+    );
+    expect(answers.map((a) => a.status).sort()).toEqual(['fulfilled', 'rejected']);
+    await until(async () => state(await read(replica, task.id)) === 'COMPLETED');
+  });
+
+  it('fails a silent agent with the reason and drops its late answer (B12)', async () => {
+    let late = () => {};
+    const replica = open(
+      async function* () {
+        await new Promise<void>((resolve) => (late = resolve));
+        yield completed('too late');
+      },
+      { inactivityMs: 100 },
+    );
+    const task = taskOf(await replica.service.sendMessage(send('go'), call()));
+    expect(state(task)).toBe('FAILED');
+    late();
+    await until(() => replica.runner.size === 0);
+    expect(await read(replica, task.id)).toEqual(task);
+  });
+
+  it('ends a blocking send at the cap with the running task', async () => {
+    const replica = open(
+      async function* (turn) {
+        yield working();
+        await pause(10_000, undefined, { signal: turn.signal }).catch(() => undefined);
+      },
+      { blockingCapMs: 100 },
+    );
+    const task = taskOf(await replica.service.sendMessage(send('go'), call()));
+    expect(state(task)).toBe('WORKING');
+    await replica.service.cancelTask({ id: task.id } as never, call());
+  });
+
+  it('answers at once when asked to, with a task that can be read and cancelled (B43)', async () => {
+    const replica = open(async function* (turn) {
+      await pause(10_000, undefined, { signal: turn.signal }).catch(() => undefined);
+    });
+    const task = taskOf(await replica.service.sendMessage(send('go', { now: true }), call()));
+    expect(state(task)).toBe('SUBMITTED');
+    expect(state(await read(replica, task.id))).toBe('SUBMITTED');
+    expect(state(await replica.service.cancelTask({ id: task.id } as never, call()))).toBe('CANCELED');
+  });
+});
+
+describe('cancelling', () => {
+  it('stops the agent, keeps what it made and answers the same twice (B38, B40)', async () => {
+    let effects = 0;
+    const replica = open(async function* (turn) {
+      yield answer('part');
+      while (!turn.signal.aborted) {
+        effects++;
+        await pause(5);
+      }
+    });
+    const task = taskOf(await replica.service.sendMessage(send('go', { now: true }), call()));
+    await until(() => effects > 3);
+    const cancel = () => replica.service.cancelTask({ id: task.id } as never, call());
+    const [first, second] = await Promise.all([cancel(), cancel()]);
+    expect(state(first)).toBe('CANCELED');
+    expect(second).toEqual(first);
+    expect(await cancel()).toEqual(first);
+    expect(first.artifacts).toHaveLength(1);
+    expect(replica.executor.cancelled).toBe(1);
+    const seen = effects;
+    await until(() => replica.runner.size === 0);
+    expect(effects - seen).toBeLessThanOrEqual(1);
+  });
+
+  it('commits CANCELED after the grace when the agent does not listen (S002-113)', async () => {
+    let free = () => {};
+    const replica = open(
+      async function* () {
+        yield working();
+        await new Promise<void>((resolve) => (free = resolve));
+        yield completed('ignored you');
+      },
+      { cancelGraceMs: 50 },
+    );
+    const task = taskOf(await replica.service.sendMessage(send('go', { now: true }), call()));
+    const cancelled = await replica.service.cancelTask({ id: task.id } as never, call());
+    expect(state(cancelled)).toBe('CANCELED');
+    free();
+    await until(() => replica.runner.size === 0);
+    expect(await read(replica, task.id)).toEqual(cancelled);
+  });
+
+  it('cancels a parked task and ends its open stream (B42)', async () => {
+    const replica = open(async function* () {
+      yield inputRequired('?');
+    });
+    const task = taskOf(await replica.service.sendMessage(send('go'), call()));
+    await until(() => replica.runner.size === 0);
+    const stream = await replica.service.subscribeToTask({ id: task.id } as never, call());
+    const all = collect(stream);
+    expect(state(await replica.service.cancelTask({ id: task.id } as never, call()))).toBe('CANCELED');
+    expect(kinds(await all)).toEqual(['task', 'CANCELED']);
+  });
+
+  it('is refused for a task that ended otherwise, and finds no foreign one', async () => {
+    const replica = open(async function* () {
+      yield completed();
+    });
+    const task = taskOf(await replica.service.sendMessage(send('go'), call()));
+    const cancel = (subject: string) =>
+      replica.service.cancelTask(
+        { id: task.id } as never,
+        call({ principal: { organisation: '', subject, scopes: new Set() } }),
+      );
+    await expect(cancel('alice')).rejects.toMatchObject({ kind: 'taskNotCancelable' });
+    await expect(cancel('bob')).rejects.toMatchObject({ kind: 'taskNotFound' });
+  });
+});
+
+describe('messages to a running task', () => {
+  it('reach the inbox of the turn and are kept in the history', async () => {
+    const replica = open(async function* (turn) {
+      yield working();
+      for await (const next of turn.inbox) {
+        yield answer(`got ${next.parts[0]?.content.value}`);
+        yield completed();
+      }
+    });
+    const task = taskOf(await replica.service.sendMessage(send('go', { now: true }), call()));
+    await until(async () => state(await read(replica, task.id)) === 'WORKING');
+    const done = taskOf(await replica.service.sendMessage(send('more', { taskId: task.id }), call()));
+    expect(state(done)).toBe('COMPLETED');
+    expect(done.history.map((m) => m.parts[0]?.content.value)).toEqual(['go', 'more']);
+    expect(await read(replica, task.id)).toEqual(done);
+  });
+
+  it('start the next turn when the turn ends without reading them', async () => {
+    let release = () => {};
+    const turns: string[] = [];
+    const replica = open(async function* (turn) {
+      turns.push(`${turn.message.parts[0]?.content.value}`);
+      if (turns.length === 1) {
+        yield working();
+        await new Promise<void>((resolve) => (release = resolve));
+        yield inputRequired('?');
+      } else yield completed();
+    });
+    const task = taskOf(await replica.service.sendMessage(send('one', { now: true }), call()));
+    await until(async () => state(await read(replica, task.id)) === 'WORKING');
+    const second = taskOf(
+      await replica.service.sendMessage(send('two', { taskId: task.id, now: true }), call()),
+    );
+    expect(second.history).toHaveLength(2);
+    release();
+    await until(async () => state(await read(replica, task.id)) === 'COMPLETED');
+    expect(turns).toEqual(['one', 'two']);
+  });
+});
+
+describe('a repeated message', () => {
+  it('gives the same task, also at once and on another replica (B49)', async () => {
+    let runs = 0;
+    const script: ReplicaOptions['script'] = async function* () {
+      runs++;
+      yield answer('one');
+      yield completed();
+    };
+    const [a, b] = [open(script), open(script)];
+    const request = send('go');
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => (i % 2 ? a : b).service.sendMessage(request, call())),
+    );
+    expect(new Set(replies.map((reply) => taskOf(reply).id)).size).toBe(1);
+    expect(runs).toBe(1);
+    const context = call();
+    await a.service.sendMessage(request, context);
+    expect(context.reply.get('a2a-idempotent-replay')).toBe('true');
+    const other = send('different', { messageId: request.message!.messageId });
+    await expect(a.service.sendMessage(other, call())).rejects.toMatchObject({ kind: 'invalidParams' });
+    const bob = call({ principal: { organisation: '', subject: 'bob', scopes: new Set() } });
+    expect(taskOf(await a.service.sendMessage(request, bob)).id).not.toBe(taskOf(replies[0]!).id);
+  });
+});
+
+describe('a lost replica', () => {
+  it('fails its turns with the reason where the agent may not run again (B80)', async () => {
+    const script: ReplicaOptions['script'] = async function* (turn) {
+      yield working();
+      await pause(60_000, undefined, { signal: turn.signal }).catch(() => undefined);
+    };
+    const dead = house.replica({ script, leaseMs: 200 });
+    const task = taskOf(await dead.service.sendMessage(send('go', { now: true }), call()));
+    const heir = house.replica({ script, leaseMs: 200 });
+    await until(async () => {
+      await heir.keeper.sweep();
+      return state(await read(heir, task.id)) === 'FAILED';
+    });
+    const failed = await read(heir, task.id);
+    expect(failed.metadata).toEqual({ 'parley.dev/reason': 'REPLICA_LOST' });
+    await dead.keeper.heartbeat();
+    await until(() => dead.runner.size === 0);
+    expect(await read(heir, task.id)).toEqual(failed);
+  });
+
+  it('has its turns run again where the agent may, without doubling what was said (B81)', async () => {
+    const script = (last: boolean): ReplicaOptions['script'] =>
+      async function* (turn) {
+        for (let i = 0; i < 10; i++) {
+          yield artifact({ artifactId: 'x', parts: [textPart(`${i}`)] }, { append: i > 0 });
+          if (i === 4 && !last)
+            await pause(60_000, undefined, { signal: turn.signal }).catch(() => undefined);
+        }
+        yield completed(`attempt ${turn.attempt}`);
+      };
+    const settings = { crash: { retries: 1 } };
+    const dead = house.replica({ script: script(false), leaseMs: 200, settings });
+    const task = taskOf(await dead.service.sendMessage(send('go', { now: true }), call()));
+    const heir = house.replica({ script: script(true), leaseMs: 200, settings });
+    await until(async () => {
+      await heir.keeper.sweep();
+      return state(await read(heir, task.id)) === 'COMPLETED';
+    });
+    const done = await read(heir, task.id);
+    expect(done.artifacts[0]?.parts.map((p) => p.content.value).join('')).toBe('0123456789');
+    expect(done.status?.message?.parts[0]?.content.value).toBe('attempt 2');
+    await dead.keeper.heartbeat();
+  });
+});

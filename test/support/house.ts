@@ -1,0 +1,168 @@
+import { create } from '@bufbuild/protobuf';
+import { TaskService } from '../../src/a2a/task.service.js';
+import {
+  AGENT_SETTINGS,
+  type AgentEvent,
+  AgentExecutor,
+  type AgentSettings,
+  type TurnContext,
+} from '../../src/agents/index.js';
+import { CardService } from '../../src/cards/index.js';
+import { Postgres } from '../../src/database/index.js';
+import { Cancellation, Intake, TurnRunner } from '../../src/messaging/index.js';
+import { LeaseKeeper } from '../../src/messaging/lease.keeper.js';
+import { TaskCloser } from '../../src/messaging/task.closer.js';
+import { TurnApprovals } from '../../src/messaging/turn-approvals.js';
+import {
+  type CallContext,
+  type EventStream,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+  type StreamResponse,
+} from '../../src/protocol/index.js';
+import { PageTokens, SystemClock, TaskFeed, TimeOrderedIds } from '../../src/tasks/index.js';
+import { PostgresTaskStore } from '../../src/tasks/postgres-task.store.js';
+import { testConfig } from './config.js';
+import { FakeAgents, fakeAgent } from './fake.agents.js';
+import { createDatabase } from './postgres.js';
+
+type Script = (turn: TurnContext) => AsyncIterable<AgentEvent>;
+
+/** An agent that does what a function says. */
+export class ScriptedExecutor extends AgentExecutor {
+  cancelled = 0;
+
+  constructor(private readonly script: Script) {
+    super();
+  }
+
+  execute(turn: TurnContext): AsyncIterable<AgentEvent> {
+    return this.script(turn);
+  }
+
+  override async cancel(): Promise<void> {
+    this.cancelled++;
+  }
+}
+
+export interface ReplicaOptions {
+  readonly script: Script;
+  readonly settings?: Partial<AgentSettings>;
+  readonly leaseMs?: number;
+}
+
+/** One replica's service, wired by hand over a database of the test's own. */
+export class Replica {
+  readonly executor: ScriptedExecutor;
+  readonly postgres: Postgres;
+  readonly store: PostgresTaskStore;
+  readonly feed: TaskFeed;
+  readonly runner: TurnRunner;
+  readonly keeper: LeaseKeeper;
+  readonly service: TaskService;
+  readonly approvals: TurnApprovals;
+
+  constructor(url: string, { script, settings, leaseMs = 5_000 }: ReplicaOptions) {
+    const config = testConfig({ PARLEY_DATABASE_URL: url, PARLEY_LEASE_MS: `${leaseMs}` });
+    const clock = new SystemClock();
+    const ids = new TimeOrderedIds();
+    this.executor = new ScriptedExecutor(script);
+    const agents = new FakeAgents([
+      fakeAgent({ executor: this.executor, settings: { ...AGENT_SETTINGS, ...settings } }),
+    ]);
+    this.postgres = new Postgres(config);
+    this.store = new PostgresTaskStore(this.postgres, { holder: ids.next(), leaseMs });
+    this.feed = new TaskFeed(this.store);
+    const closer = new TaskCloser(this.store, this.feed, clock, ids);
+    this.runner = new TurnRunner(agents, this.store, this.feed, clock, ids, closer);
+    this.keeper = new LeaseKeeper(config, this.store, agents, this.runner, closer);
+    this.approvals = new TurnApprovals(this.store, this.feed, clock, this.runner);
+    const intake = new Intake(agents, this.store, this.feed, this.runner, clock, ids);
+    const cancellation = new Cancellation(config, this.store, this.feed, agents, this.runner, closer);
+    this.service = new TaskService(
+      agents,
+      intake,
+      cancellation,
+      this.runner,
+      this.store,
+      this.feed,
+      new PageTokens('secret'),
+      new CardService(agents),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.keeper.onModuleDestroy();
+    await this.runner.idle(5_000);
+    await this.postgres.onApplicationShutdown();
+  }
+}
+
+/** Replicas over one database, all closed with it. */
+export class House {
+  readonly #replicas: Replica[] = [];
+
+  private constructor(
+    readonly url: string,
+    private readonly drop: () => Promise<void>,
+  ) {}
+
+  static async open(): Promise<House> {
+    const database = await createDatabase();
+    return new House(database.url, () => database.drop());
+  }
+
+  replica(options: ReplicaOptions): Replica {
+    const replica = new Replica(this.url, options);
+    this.#replicas.push(replica);
+    return replica;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#replicas.map((replica) => replica.close()));
+    await this.drop();
+  }
+}
+
+let messages = 0;
+
+export function send(
+  text: string,
+  more: { taskId?: string; contextId?: string; messageId?: string; now?: boolean } = {},
+): SendMessageRequest {
+  const { taskId, contextId, messageId = `m-${++messages}`, now } = more;
+  return create(SendMessageRequestSchema, {
+    message: { messageId, taskId, contextId, role: 1, parts: [{ content: { case: 'text', value: text } }] },
+    configuration: { returnImmediately: now ?? false },
+  });
+}
+
+export function call(more: Partial<CallContext> = {}): CallContext {
+  return {
+    operation: 'sendMessage',
+    binding: 'JSONRPC',
+    version: '1.0',
+    agent: 'echo',
+    principal: { organisation: '', subject: 'alice', scopes: new Set() },
+    extensions: [],
+    signal: new AbortController().signal,
+    reply: new Map(),
+    ...more,
+  };
+}
+
+/** Everything that a stream brings, to its end. */
+export async function collect(stream: EventStream): Promise<StreamResponse[]> {
+  const all: StreamResponse[] = [];
+  for await (const batch of stream) all.push(...batch.map((event) => event.response));
+  return all;
+}
+
+/** Waits until the condition holds. */
+export async function until(condition: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
+  const deadline = Date.now() + ms;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error('the condition did not come true in time');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
