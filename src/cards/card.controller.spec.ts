@@ -1,8 +1,9 @@
 import { Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { testConfig } from '../../test/support/config.js';
 import { FakeAgents, fakeAgent } from '../../test/support/fake.agents.js';
+import { listen } from '../../test/support/http.js';
 import { AGENT_SETTINGS, AgentRegistry } from '../agents/index.js';
 import { CardController } from './card.controller.js';
 import { CardService, InvalidCards } from './card.service.js';
@@ -45,10 +46,7 @@ let app: NestFastifyApplication;
 let url: string;
 
 beforeAll(async () => {
-  app = await NestFactory.create<NestFastifyApplication>(CardsUnderTest, new FastifyAdapter(), {
-    logger: false,
-  });
-  await app.listen(0, '127.0.0.1');
+  app = await listen(CardsUnderTest, testConfig());
   url = await app.getUrl();
 });
 afterAll(() => app.close());
@@ -160,7 +158,7 @@ describe('The public card', () => {
       const response = await get(`/agents/${id}/card`);
 
       expect(response.status).toBe(404);
-      expect(response.headers.get('content-type')).toContain('application/json');
+      expect(response.headers.get('content-type')).toContain('json');
       expect(await response.json()).toMatchObject({ error: { code: 404, status: 'NOT_FOUND' } });
     }
   });

@@ -1,6 +1,5 @@
 import { Controller, Get, Options, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { asA2AError, toHttpError } from '../protocol/index.js';
 import { CardService } from './card.service.js';
 import type { PublishedCard } from './published.card.js';
 
@@ -29,27 +28,19 @@ export class CardController {
 
   @Get(ROOT)
   root(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    this.#answer(request, reply, () => this.cards.atRoot());
+    reply.headers(CORS);
+    send(this.cards.atRoot(), request, reply);
   }
 
   @Get(PER_AGENT)
   perAgent(@Param('agent') agent: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    this.#answer(request, reply, () => this.cards.ofAgent(agent));
+    reply.headers(CORS);
+    send(this.cards.ofAgent(agent), request, reply);
   }
 
   @Options([...ROOT, ...PER_AGENT])
   preflight(@Res() reply: FastifyReply): void {
     reply.code(204).headers(PREFLIGHT).send();
-  }
-
-  #answer(request: FastifyRequest, reply: FastifyReply, find: () => PublishedCard): void {
-    reply.headers(CORS);
-    try {
-      send(find(), request, reply);
-    } catch (error) {
-      const { status, headers, body } = toHttpError(asA2AError(error));
-      reply.code(status).headers(headers).type('application/json').send(JSON.stringify(body));
-    }
   }
 }
 

@@ -1,10 +1,11 @@
 import { create } from '@bufbuild/protobuf';
 import { Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { testConfig } from '../../test/support/config.js';
+import { listen } from '../../test/support/http.js';
 import type { Approval } from '../agents/index.js';
-import { Config, loadConfig } from '../config/index.js';
+import { Config } from '../config/index.js';
 import { Approvals } from '../messaging/index.js';
 import { A2AError, type Task, TaskSchema, TaskState } from '../protocol/index.js';
 import { ApprovalController } from './approval.controller.js';
@@ -23,23 +24,17 @@ class RecordingApprovals extends Approvals {
 }
 
 async function start(env: Record<string, string>): Promise<NestFastifyApplication> {
+  const config = testConfig(env);
   @Module({
     controllers: [ApprovalController],
     providers: [
       OperatorGuard,
       { provide: Approvals, useClass: RecordingApprovals },
-      { provide: Config, useValue: loadConfig(env) },
+      { provide: Config, useValue: config },
     ],
   })
   class OperatorUnderTest {}
-  const app = await NestFactory.create<NestFastifyApplication>(OperatorUnderTest, new FastifyAdapter(), {
-    logger: false,
-    bodyParser: false,
-  });
-  const fastify = app.getHttpAdapter().getInstance();
-  fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  await app.listen(0, '127.0.0.1');
-  return app;
+  return listen(OperatorUnderTest, config);
 }
 
 let app: NestFastifyApplication;

@@ -1,8 +1,7 @@
-import { Body, Controller, Header, HttpCode, Param, Post, UseFilters, UseGuards } from '@nestjs/common';
+import { Body, Controller, Header, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { Approvals } from '../messaging/index.js';
 import { A2AError, encodeMessageText, TaskSchema } from '../protocol/index.js';
 import { readApproval } from './approval.request.js';
-import { ErrorFilter } from './error.filter.js';
 import { OperatorGuard } from './operator.guard.js';
 
 const TASK_ID = /^[\x21-\x7e]{1,200}$/;
@@ -10,7 +9,6 @@ const TASK_ID = /^[\x21-\x7e]{1,200}$/;
 /** `POST /operator/approvals/{taskId}`: answers a task that waits in AUTH_REQUIRED, and shows it. */
 @Controller('operator/approvals')
 @UseGuards(OperatorGuard)
-@UseFilters(ErrorFilter)
 export class ApprovalController {
   constructor(private readonly approvals: Approvals) {}
 

@@ -21,12 +21,16 @@ const ApprovalRequest = z.strictObject({
  * @throws A2AError `parseError`, or `invalidParams` with every wrong field
  */
 export function readApproval(body: unknown): Approval {
-  const bytes = body instanceof Uint8Array && body.length > 0 ? body : Buffer.from('{}');
-  const result = ApprovalRequest.safeParse(parseJson(bytes, { maxDepth: 8 }));
+  const result = ApprovalRequest.safeParse(readJson(body));
   if (result.success) return result.data;
   const violations = result.error.issues.map(({ path, message }) => ({
     field: path.join('.'),
     description: message,
   }));
   throw new A2AError('invalidParams', { violations });
+}
+
+function readJson(body: unknown): unknown {
+  if (body instanceof Uint8Array) return body.length > 0 ? parseJson(body, { maxDepth: 8 }) : {};
+  return body ?? {};
 }
