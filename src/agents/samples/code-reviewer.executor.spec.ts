@@ -116,9 +116,9 @@ describe('The code reviewer', () => {
       'INPUT_REQUIRED Which branch is the base of this diff?',
     ]);
     expect(await play({ before: [first], text: 'feature/x-1' })).toEqual([
-      'WORKING Reviewing 1 added lines against feature/x-1',
+      'WORKING Reviewing 1 added line against feature/x-1',
       'artifact (data)',
-      'COMPLETED 1 findings',
+      'COMPLETED 1 finding',
     ]);
   });
 

@@ -36,7 +36,7 @@ export class CodeReviewerExecutor extends AgentExecutor {
       yield rejected('The diff adds no line. A unified diff is wanted, as git diff prints it');
       return;
     }
-    yield working(`Reviewing ${lines.length} added lines against ${base}`);
+    yield working(`Reviewing ${counted(lines.length, 'added line')} against ${base}`);
     const findings = lines.flatMap(({ file, line, text }) =>
       REVIEW_RULES.filter((rule) => rule.breaks(text)).map((rule) => ({
         severity: rule.severity,
@@ -49,8 +49,12 @@ export class CodeReviewerExecutor extends AgentExecutor {
     const data = { base, findings: findings.slice(0, MOST_FINDINGS) };
     const part = { ...dataPart(data), filename: 'review.json' };
     yield artifact({ artifactId: 'review', name: 'review.json', parts: [part] });
-    yield completed(findings.length === 0 ? 'Nothing found' : `${findings.length} findings`);
+    yield completed(findings.length === 0 ? 'Nothing found' : counted(findings.length, 'finding'));
   }
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** The text of the message's diff parts, or undefined when it has none. A diff behind a URL is not fetched. */

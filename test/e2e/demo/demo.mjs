@@ -9,6 +9,10 @@ const service = await startService().catch((error) => {
   console.error(error.message);
   process.exit(1);
 });
+// Whoever stops the demo, or stops reading it, leaves no service behind.
+process.stdout.on('error', () => {});
+for (const signal of ['SIGINT', 'SIGTERM'])
+  process.once(signal, () => service.stop().finally(() => process.exit(1)));
 console.log(`Parley serves ${service.url} and gRPC on ${service.grpc}`);
 const grpc = await grpcClient(service.grpc);
 try {

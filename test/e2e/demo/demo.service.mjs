@@ -42,10 +42,14 @@ export async function startService() {
   });
   let log = '';
   for (const output of [child.stdout, child.stderr]) output.on('data', (text) => (log += text));
-  const stop = async () => {
+  const end = async () => {
     if (child.exitCode === null && child.signalCode === null && child.kill()) await once(child, 'exit');
     await rm(folder, { recursive: true, force: true });
   };
+  /** @type {Promise<void> | undefined} */
+  let stopped;
+  // Once: a second signal would tell the service to go without stopping its database.
+  const stop = () => (stopped ??= end());
   const url = `http://127.0.0.1:${http}`;
   const until = Date.now() + START_MS;
   while (!(await isReady(url))) {

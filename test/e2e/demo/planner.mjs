@@ -81,7 +81,7 @@ export class Planner {
 
   /** @param {string} taskId */
   async #approve(taskId) {
-    tell(`  operator: Ann approves`);
+    tell('    (Ann, an operator, approves)');
     const response = await fetch(`${this.service.url}/operator/approvals/${taskId}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${this.service.operatorToken}`, 'content-type': 'application/json' },
@@ -138,7 +138,8 @@ class Heard {
     const status = task?.status ?? statusUpdate?.status;
     if (!status) return;
     this.state = status.state.replace('TASK_STATE_', '');
-    if (this.state !== 'SUBMITTED') tell(`    ${this.state} ${textOf(status.message)}`);
+    const said = textOf(status.message);
+    if (said || !['SUBMITTED', 'WORKING'].includes(this.state)) tell(`    ${this.state} ${said}`);
   }
 
   /** @param {any} artifact */
