@@ -142,7 +142,7 @@ export class TaskService implements A2AOperations {
       }
       const closesAt = closingStates(this.agents.get(call.agent)!);
       if (resumes && (await this.#keeps(id, seen))) {
-        return new TaskStream([], tail.seek(seen), closesAt);
+        return new TaskStream([], tail.seek(seen, version), closesAt);
       }
       return new TaskStream([taskFrame(task, version)], tail.seek(version), closesAt);
     } catch (error) {

@@ -149,9 +149,10 @@ export class Tail implements AsyncIterableIterator<readonly StreamEvent[]> {
     return this;
   }
 
-  /** Goes on after event `seq`. Only before the first `next`. */
-  seek(seq: number): this {
+  /** Goes on after event `seq`; events up to `committed` are known to be there. Only before the first `next`. */
+  seek(seq: number, committed = seq): this {
     this.seq = seq;
+    this.topic.raise(committed);
     return this;
   }
 
