@@ -22,7 +22,7 @@ export function httpAdapter({ trustedProxies, maxBodyBytes }: Config): FastifyAd
     skipMiddie: true,
     multipart: false,
     // Nest declares every path without a slash at its end; JSON-RPC is answered with one too.
-    rewriteUrl: ({ url }) => (url ?? '/').replace(/\/jsonrpc\/(?=$|\?)/, '/jsonrpc'),
+    rewriteUrl: ({ url }: IncomingMessage) => (url ?? '/').replace(/\/jsonrpc\/(?=$|\?)/, '/jsonrpc'),
     frameworkErrors: refuseUrl,
     clientErrorHandler: refuseBytes,
   });

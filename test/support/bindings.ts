@@ -79,7 +79,6 @@ export async function startBindings<O extends A2AOperations = FakeOperations>(
   const app = await NestFactory.create<NestFastifyApplication>(BindingsUnderTest, httpAdapter(config), {
     logger: false,
     bodyParser: false,
-    forceCloseConnections: true,
   });
   configureHttp(app, config);
   const transport = connectGrpc(app, config);

@@ -161,7 +161,7 @@ describe('The JSON-RPC binding', () => {
   });
 
   describe('without a version that is served (B104)', () => {
-    it.each([{}, { 'a2a-version': '' }, { 'a2a-version': '0.3' }, { 'a2a-version': '99.0' }])(
+    it.each<Headers>([{}, { 'a2a-version': '' }, { 'a2a-version': '0.3' }, { 'a2a-version': '99.0' }])(
       '%j',
       async (version) => {
         const headers = { 'content-type': 'application/json', ...version };
