@@ -40,7 +40,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-describe('The test runner', () => {
+describe('The test runner', { timeout: 20_000 }, () => {
   it('runs the suites that the message names', async () => {
     const { log, last } = await run('Run the cart and price tests, please.');
 
@@ -89,27 +89,23 @@ describe('The test runner', () => {
     }
   });
 
-  it.each(['cancelled', 'left'])(
-    'kills the processes of the tests when the turn is %s',
-    async (how) => {
-      const cancel = new AbortController();
-      let pid = 0;
-      for await (const event of testRunner.executor.execute(
-        fakeTurn({ text: 'run soak', signal: cancel.signal }),
-      )) {
-        const line = told(responseOf(event));
-        expect(line).not.toMatch(/COMPLETED|exit code/);
-        pid ||= Number(/soak runs in process (\d+)/.exec(line)?.[1] ?? 0);
-        if (pid === 0) continue;
-        expect(isAlive(pid)).toBe(true);
-        if (how === 'left') break;
-        cancel.abort();
-      }
-      expect(pid).toBeGreaterThan(0);
-      await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 5_000 });
-    },
-    15_000,
-  );
+  it.each(['cancelled', 'left'])('kills the processes of the tests when the turn is %s', async (how) => {
+    const cancel = new AbortController();
+    let pid = 0;
+    for await (const event of testRunner.executor.execute(
+      fakeTurn({ text: 'run soak', signal: cancel.signal }),
+    )) {
+      const line = told(responseOf(event));
+      expect(line).not.toMatch(/COMPLETED|exit code/);
+      pid ||= Number(/soak runs in process (\d+)/.exec(line)?.[1] ?? 0);
+      if (pid === 0) continue;
+      expect(isAlive(pid)).toBe(true);
+      if (how === 'left') break;
+      cancel.abort();
+    }
+    expect(pid).toBeGreaterThan(0);
+    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 5_000 });
+  });
 
   it('starts nothing when the turn was cancelled before', async () => {
     const events = await eventsOf(
