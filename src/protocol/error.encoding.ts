@@ -1,6 +1,6 @@
 import { create, createRegistry, type JsonObject, toBinary, toJson } from '@bufbuild/protobuf';
 import { type Any, AnySchema, anyPack, durationFromMs } from '@bufbuild/protobuf/wkt';
-import { A2AError, excerpt, GRPC_STATUS } from './errors.js';
+import { A2AError, GRPC_STATUS } from './errors.js';
 import {
   BadRequestSchema,
   ErrorInfoSchema,
@@ -79,10 +79,7 @@ function detailsOf(error: A2AError, traceId: string | undefined): Any[] {
   const info = create(ErrorInfoSchema, { reason: error.row.reason, domain: error.domain, metadata });
   const details = [anyPack(ErrorInfoSchema, info)];
   if (error.violations.length > 0) {
-    const fieldViolations = error.violations.map((violation) => ({
-      field: excerpt(violation.field),
-      description: excerpt(violation.description),
-    }));
+    const fieldViolations = [...error.violations];
     details.push(anyPack(BadRequestSchema, create(BadRequestSchema, { fieldViolations })));
   }
   if (error.retryAfter !== undefined) {

@@ -185,10 +185,11 @@ export interface A2AErrorOptions {
 }
 
 const LONGEST_VALUE = 200;
+const LONGEST_MESSAGE = 400;
 
-/** Cuts a value of a request that an error repeats: long ones break gRPC trailers. */
-export function excerpt(value: string): string {
-  return value.length > LONGEST_VALUE ? `${value.slice(0, LONGEST_VALUE)}…` : value;
+/** Cuts a value of a request that an error repeats: long ones break gRPC trailers, and so do halves of a pair. */
+export function excerpt(value: string, longest = LONGEST_VALUE): string {
+  return (value.length > longest ? `${value.slice(0, longest)}…` : value).toWellFormed();
 }
 
 /** The only error that a port, the service or a controller throws on purpose. */
@@ -202,12 +203,15 @@ export class A2AError extends Error {
     readonly kind: ErrorKind,
     options: A2AErrorOptions = {},
   ) {
-    super(options.message ?? ERRORS[kind].message, { cause: options.cause });
+    super(excerpt(options.message ?? ERRORS[kind].message, LONGEST_MESSAGE), { cause: options.cause });
     this.name = 'A2AError';
     this.metadata = Object.fromEntries(
       Object.entries(options.metadata ?? {}).map(([key, value]) => [key, excerpt(value)]),
     );
-    this.violations = options.violations ?? [];
+    this.violations = (options.violations ?? []).map(({ field, description }) => ({
+      field: excerpt(field),
+      description: excerpt(description),
+    }));
     this.retryAfter = options.retryAfter;
     this.challenge = options.challenge;
   }

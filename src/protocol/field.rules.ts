@@ -2,7 +2,7 @@ import type { DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { isRequired } from './field.behaviour.js';
 import { Role } from './gen/a2a_pb.js';
-import { pathOf } from './json.diagnosis.js';
+import { namesIn, pathOf } from './json.diagnosis.js';
 import type { Fields } from './message.walker.js';
 
 /** Takes down what is wrong with one field, by its path in JSON form. */
@@ -43,7 +43,7 @@ function isUnset(field: DescField, value: unknown): boolean {
 }
 
 function exactlyOne(oneof: DescOneof): Rule {
-  const names = oneof.fields.map((field) => field.jsonName).join(', ');
+  const names = namesIn(oneof);
   return (message, at, report) => {
     const content = message[oneof.localName] as { case?: string };
     if (content.case === undefined) report(at, `must have exactly one of ${names}`);

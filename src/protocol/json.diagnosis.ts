@@ -7,7 +7,7 @@ import {
   type JsonValue,
 } from '@bufbuild/protobuf';
 import { isFieldError } from '@bufbuild/protobuf/reflect';
-import { A2AError, excerpt, invalidField } from './errors.js';
+import { A2AError, invalidField } from './errors.js';
 
 /** The library counts nesting too. `parseJson` has the limit that clients see; this one guards the stack. */
 export const READ_OPTIONS = { ignoreUnknownFields: true, recursionLimit: 1000 };
@@ -64,20 +64,25 @@ function elementsOf(field: DescField, json: JsonObject, at: string): [JsonValue,
 /** Says what is wrong at one level. The cause of the library's error knows the field. */
 function describe(desc: DescMessage, json: JsonValue, at: string, error: unknown): A2AError {
   const cause = error instanceof Error ? error.cause : undefined;
-  if (!isFieldError(cause)) return misfit(desc, json, at, error);
+  if (!isFieldError(cause)) return misfit(expectation(desc, json), at, error);
+  const field = cause.field();
+  if (field.kind === 'oneof') return misfit(`must have exactly one of ${namesIn(field)}`, at, error);
   const [, item, problem] = /^(?:list item #(\d+): )?(.*)$/s.exec(cause.message)!;
-  const path = fieldPath(cause.field(), at);
-  return invalidField(item ? `${path}[${Number(item) - 1}]` : path, excerpt(problem!));
+  const path = pathOf(at, field.jsonName);
+  return invalidField(item ? `${path}[${Number(item) - 1}]` : path, problem!);
 }
 
-function fieldPath(field: DescField | DescOneof, at: string): string {
-  return field.kind === 'oneof' ? at : pathOf(at, field.jsonName);
+/** The members of a oneof as clients know them. */
+export function namesIn(oneof: DescOneof): string {
+  return oneof.fields.map((field) => field.jsonName).join(', ');
 }
 
-function misfit(desc: DescMessage, json: JsonValue, at: string, cause: unknown): A2AError {
-  let problem = 'is not valid';
-  if (desc.typeName === 'google.protobuf.Timestamp') problem = 'must be an RFC 3339 time';
-  else if (!isObject(json)) problem = 'must be an object';
-  if (at === '') return new A2AError('invalidParams', { message: `The request ${problem}`, cause });
-  return invalidField(at, problem);
+function expectation(desc: DescMessage, json: JsonValue): string {
+  if (desc.typeName === 'google.protobuf.Timestamp') return 'must be an RFC 3339 time';
+  return isObject(json) ? 'is not valid' : 'must be an object';
+}
+
+function misfit(problem: string, at: string, cause: unknown): A2AError {
+  if (at !== '') return invalidField(at, problem);
+  return new A2AError('invalidParams', { message: `The request ${problem}`, cause });
 }
