@@ -47,7 +47,8 @@ function refuseUrl({ statusCode }: FastifyError, request: FastifyRequest, reply:
 /** An `Expect` header that asks for more than 100-continue. */
 function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
   const { status, type, body } = httpAnswer(pathOf(request.url), 417);
-  response.writeHead(status, { 'content-type': type }).end(body);
+  const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body) };
+  response.writeHead(status, headers).end(body);
 }
 
 /** Bytes that are no HTTP request; where they were meant to go cannot be known. */
