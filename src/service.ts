@@ -66,7 +66,7 @@ async function listen(app: NestFastifyApplication, config: Config) {
   await app.startAllMicroservices();
   await app.listen(config.httpPort, config.host);
   const { port } = app.getHttpServer().address() as AddressInfo;
-  app.get(CardService).publish({
+  await app.get(CardService).publish({
     interfaces: BINDINGS.map((binding) => ({ binding, version: '1.0' })),
     url: publicUrl(config, port),
     grpc: publicGrpc(config, grpc.port),

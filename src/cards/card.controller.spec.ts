@@ -5,7 +5,9 @@ import { testConfig } from '../../test/support/config.js';
 import { FakeAgents, fakeAgent } from '../../test/support/fake.agents.js';
 import { listen } from '../../test/support/http.js';
 import { AGENT_SETTINGS, AgentRegistry } from '../agents/index.js';
+import { Config } from '../config/index.js';
 import { CardController } from './card.controller.js';
+import { CardKeys } from './card.keys.js';
 import { CardService, InvalidCards } from './card.service.js';
 import type { Served } from './served.js';
 
@@ -32,7 +34,12 @@ const AGENTS = new FakeAgents([
 
 @Module({
   controllers: [CardController],
-  providers: [CardService, { provide: AgentRegistry, useValue: AGENTS }],
+  providers: [
+    CardService,
+    { provide: AgentRegistry, useValue: AGENTS },
+    { provide: Config, useValue: testConfig() },
+    { provide: CardKeys, useValue: new CardKeys() },
+  ],
 })
 class CardsUnderTest {}
 
@@ -61,7 +68,7 @@ describe('The public card', () => {
     const response = await get('/.well-known/agent-card.json');
 
     expect(response.status).toBe(503);
-    app.get(CardService).publish(SERVED);
+    await app.get(CardService).publish(SERVED);
     expect((await get('/.well-known/agent-card.json')).status).toBe(200);
   });
 
@@ -198,8 +205,8 @@ describe('A cache of public cards', () => {
 
   it('sees another entity tag for another card, and the same one from another replica', async () => {
     const other = await get('/agents/echo/card');
-    const replica = new CardService(AGENTS);
-    replica.publish(SERVED);
+    const replica = new CardService(AGENTS, testConfig(), new CardKeys());
+    await replica.publish(SERVED);
 
     expect(other.headers.get('etag')).not.toBe((await get(path)).headers.get('etag'));
     expect((await get(path)).headers.get('etag')).toBe(replica.ofAgent('old').etag);
@@ -235,13 +242,15 @@ describe('A web page of any origin (S002-033)', () => {
 });
 
 describe('A service with an incomplete agent', () => {
-  it('does not start, and says all that is missing', () => {
+  it('does not start, and says all that is missing', async () => {
     const cards = new CardService(
       new FakeAgents([fakeAgent({ name: '' }), fakeAgent({ id: 'b', skills: [], version: '' })]),
+      testConfig(),
+      new CardKeys(),
     );
 
-    expect(() => cards.onModuleInit()).toThrow(InvalidCards);
-    expect(() => cards.onModuleInit()).toThrow(
+    await expect(cards.onModuleInit()).rejects.toThrow(InvalidCards);
+    await expect(cards.onModuleInit()).rejects.toThrow(
       /echo: name is required and is empty\n.*b: version is required and is empty\n.*b: skills is required/,
     );
   });

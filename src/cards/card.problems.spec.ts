@@ -1,5 +1,6 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
+import { testConfig } from '../../test/support/config.js';
 import { fakeAgent } from '../../test/support/fake.agents.js';
 import { AgentCardSchema } from '../protocol/index.js';
 import { agentCard } from './agent.card.js';
@@ -11,7 +12,11 @@ const served = {
   grpc: 'agents.example.com:443',
   pushNotifications: false,
 };
-const { $typeName: _, ...good } = agentCard({ agent: fakeAgent(), isDefault: true, atRoot: false }, served);
+const { $typeName: _, ...good } = agentCard(
+  { agent: fakeAgent(), isDefault: true, atRoot: false },
+  served,
+  testConfig(),
+);
 type CardInit = MessageInitShape<typeof AgentCardSchema>;
 const problemsWith = (change: CardInit) =>
   cardProblems(create(AgentCardSchema, { ...good, ...change } as CardInit));

@@ -1,8 +1,12 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type AgentDefinition, AgentRegistry } from '../agents/index.js';
+import { Config } from '../config/index.js';
 import { A2AError, type AgentCard } from '../protocol/index.js';
 import { agentCard } from './agent.card.js';
+import { CardKeys } from './card.keys.js';
 import { cardProblems } from './card.problems.js';
+import { signatures } from './card.signature.js';
+import { JWKS_PATH } from './jwks.controller.js';
 import { PublishedCard } from './published.card.js';
 import type { Served } from './served.js';
 
@@ -32,16 +36,20 @@ interface Cards {
 export class CardService implements OnModuleInit {
   #cards: Cards | undefined;
 
-  constructor(private readonly agents: AgentRegistry) {}
+  constructor(
+    private readonly agents: AgentRegistry,
+    private readonly config: Config,
+    private readonly keys: CardKeys,
+  ) {}
 
   /** @throws InvalidCards before anything listens, so that a bad definition never starts to serve. */
-  onModuleInit(): void {
-    this.#build(NOT_YET_LISTENING);
+  async onModuleInit(): Promise<void> {
+    await this.#build(NOT_YET_LISTENING);
   }
 
   /** Shows the cards, once the service listens and knows where. @throws InvalidCards */
-  publish(served: Served): void {
-    this.#cards = this.#build(served);
+  async publish(served: Served): Promise<void> {
+    this.#cards = await this.#build(served);
   }
 
   /** The card at the agent's own address. @throws A2AError `notFound` for an unknown agent, `unavailable` before `publish`. */
@@ -73,17 +81,19 @@ export class CardService implements OnModuleInit {
     return this.#cards;
   }
 
-  #build(served: Served): Cards {
+  async #build(served: Served): Promise<Cards> {
     const changed = new Date();
     const problems: string[] = [];
-    const publish = (agent: AgentDefinition, atRoot: boolean): PublishedCard => {
+    const publish = async (agent: AgentDefinition, atRoot: boolean): Promise<PublishedCard> => {
       const isDefault = agent.id === this.agents.default.id;
-      const card = agentCard({ agent, isDefault, atRoot }, served);
+      const card = agentCard({ agent, isDefault, atRoot }, served, this.config);
       if (!atRoot) problems.push(...cardProblems(card).map((problem) => `${agent.id}: ${problem}`));
+      card.signatures = await signatures(card, this.keys.all, served.url + JWKS_PATH);
       return new PublishedCard(card, changed);
     };
-    const byAgent = new Map(this.agents.list().map((agent) => [agent.id, publish(agent, false)]));
-    const root = publish(this.agents.default, true);
+    const own = this.agents.list().map(async (agent) => [agent.id, await publish(agent, false)] as const);
+    const root = await publish(this.agents.default, true);
+    const byAgent = new Map(await Promise.all(own));
     if (problems.length > 0) throw new InvalidCards(problems);
     return { root, byAgent };
   }

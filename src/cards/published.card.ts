@@ -18,7 +18,7 @@ export class PublishedCard {
     private readonly changed: Date,
   ) {
     this.body = Buffer.from(encodeMessageText(AgentCardSchema, card));
-    this.etag = `"${createHash('sha256').update(this.body).digest('base64url')}"`;
+    this.etag = `"${fingerprint(card)}"`;
     this.lastModified = changed.toUTCString();
   }
 
@@ -32,4 +32,16 @@ export class PublishedCard {
     const wholeSeconds = Math.floor(this.changed.getTime() / 1000) * 1000;
     return ifModifiedSince !== undefined && Date.parse(ifModifiedSince) >= wholeSeconds;
   }
+}
+
+/**
+ * All replicas have to agree on it, but no two ES256 signatures are alike: those count by their headers, which
+ * name algorithm and key.
+ */
+function fingerprint(card: AgentCard): string {
+  const unsigned = encodeMessageText(AgentCardSchema, { ...card, signatures: [] });
+  const signers = card.signatures.map((signature) => signature.protected);
+  return createHash('sha256')
+    .update([unsigned, ...signers].join('\n'))
+    .digest('base64url');
 }

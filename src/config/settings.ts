@@ -180,6 +180,15 @@ export const SETTINGS = {
     'What tokens call the scopes, such as `a2a.send=agents.write`',
     { otherwise: 'the same names' },
   ),
+  cardSigningKeys: setting(
+    list(text(), 'give files, separated by commas').default([]),
+    'list',
+    'PEM or JWK files of keys (P-256 or RSA) for cards: each private one signs, all are published',
+  ),
+  cardSigningKey: setting(text().optional(), 'PEM or JWK', 'One more such key, before those in files', {
+    otherwise: 'cards are not signed without any key',
+    secret: true,
+  }),
   apiKeys: setting(flag().default(false), 'true or false', 'Accept API keys'),
 } as const satisfies Record<string, Setting>;
 
