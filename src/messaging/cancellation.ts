@@ -59,7 +59,7 @@ export class Cancellation {
   async #stop(taskId: string, running: boolean, metadata: JsonObject | undefined): Promise<void> {
     const claim = running ? undefined : await this.store.acquire(taskId);
     if (claim) await this.closer.cancel(claim, metadata);
-    else this.runner.get(taskId)?.cancel(metadata);
+    else this.runner.cancel(taskId, metadata);
   }
 
   async #ended(tail: Tail, ms: number): Promise<void> {

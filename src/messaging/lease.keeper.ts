@@ -48,7 +48,7 @@ export class LeaseKeeper implements OnApplicationBootstrap, OnModuleDestroy {
       if (turn?.claim.lease.token !== token) continue;
       const lease = held.get(taskId);
       if (!lease) turn.loseLease();
-      else if (lease.cancelRequested) turn.cancel();
+      else if (lease.cancelRequested) this.runner.cancel(taskId);
     }
   }
 
@@ -72,9 +72,7 @@ export class LeaseKeeper implements OnApplicationBootstrap, OnModuleDestroy {
     const timer = setInterval(async () => {
       if (busy) return;
       busy = true;
-      await work().catch((error: unknown) =>
-        LOG.debug({ message: 'lease round failed', cause: error }),
-      );
+      await work().catch((error: unknown) => LOG.debug({ message: 'lease round failed', cause: error }));
       busy = false;
     }, ms);
     this.#timers.push(timer.unref());

@@ -1,3 +1,4 @@
+import type { JsonObject } from '@bufbuild/protobuf';
 import { Injectable, Logger } from '@nestjs/common';
 import { type AgentDefinition, AgentRegistry } from '../agents/index.js';
 import type { StreamEvent } from '../protocol/index.js';
@@ -12,6 +13,12 @@ interface Place {
   readonly lease: Lease;
 }
 
+/** A turn in the queue for its agent. `counted`: it takes a place; a cancelled one goes past the queue. */
+interface Waiting {
+  readonly taskId: string;
+  readonly enter: (counted: boolean) => void;
+}
+
 /**
  * Runs turns, detached from the calls that caused them: at most `concurrency` per agent at once, the rest wait
  * with their lease kept.
@@ -20,7 +27,7 @@ interface Place {
 export class TurnRunner {
   readonly #places = new Map<string, Place>();
   readonly #running = new Map<string, number>();
-  readonly #waiting = new Map<string, (() => void)[]>();
+  readonly #waiting = new Map<string, Waiting[]>();
   #idle: (() => void) | undefined;
 
   constructor(
@@ -53,6 +60,16 @@ export class TurnRunner {
     this.get(taskId)?.deliver(event);
   }
 
+  /** Cancels the task's turn, if it is here; one that waits for a place is let in to end at once. */
+  cancel(taskId: string, metadata?: JsonObject): void {
+    const turn = this.get(taskId);
+    if (!turn) return;
+    turn.cancel(metadata);
+    const queue = this.#waiting.get(turn.claim.scope.agent) ?? [];
+    const at = queue.findIndex((waiting) => waiting.taskId === taskId);
+    if (at >= 0) queue.splice(at, 1)[0]!.enter(false);
+  }
+
   /** The leases to keep alive. */
   leases(): Lease[] {
     return [...this.#places.values()].map(({ lease }) => lease);
@@ -83,7 +100,7 @@ export class TurnRunner {
 
   async #run(turn: Turn, agent: AgentDefinition): Promise<void> {
     const { lease } = turn.claim;
-    await this.#enter(agent);
+    const counted = await this.#enter(agent, lease.taskId);
     try {
       for (let now: Turn | undefined = turn; now; ) {
         const again: boolean = await now.run();
@@ -92,7 +109,7 @@ export class TurnRunner {
     } catch (error) {
       LOG.error({ message: 'a turn broke off', agent: agent.id, task: lease.taskId, cause: error });
     } finally {
-      this.#leave(agent, lease);
+      this.#leave(agent, lease, counted);
     }
   }
 
@@ -102,22 +119,24 @@ export class TurnRunner {
     return claim && this.#place(claim, agent);
   }
 
-  async #enter({ id, settings }: AgentDefinition): Promise<void> {
+  async #enter({ id, settings }: AgentDefinition, taskId: string): Promise<boolean> {
     const running = this.#running.get(id) ?? 0;
     if (running < settings.concurrency) {
       this.#running.set(id, running + 1);
-      return;
+      return true;
     }
     const queue = this.#waiting.get(id) ?? [];
     this.#waiting.set(id, queue);
-    await new Promise<void>((resolve) => queue.push(resolve));
+    return new Promise((enter) => queue.push({ taskId, enter }));
   }
 
-  #leave({ id }: AgentDefinition, { taskId, token }: Lease): void {
+  #leave({ id }: AgentDefinition, { taskId, token }: Lease, counted: boolean): void {
     if (this.#places.get(taskId)?.lease.token === token) this.#places.delete(taskId);
-    const next = this.#waiting.get(id)?.shift();
-    if (next) next();
-    else this.#running.set(id, this.#running.get(id)! - 1);
+    if (counted) {
+      const next = this.#waiting.get(id)?.shift();
+      if (next) next.enter(true);
+      else this.#running.set(id, this.#running.get(id)! - 1);
+    }
     if (this.#places.size === 0) this.#idle?.();
   }
 }

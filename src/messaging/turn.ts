@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type AgentDefinition, type AgentEvent, AgentFailure, type TurnAbort } from '../agents/index.js';
 import { type StreamEvent, type StreamResponse, TaskState } from '../protocol/index.js';
-import { isInterrupted, isTerminal, type TaskStore, type TurnClaim, transition } from '../tasks/index.js';
+import { isInterrupted, isTerminal, type TurnClaim, transition } from '../tasks/index.js';
 import { AgentOutput, InvalidAgentOutput } from './agent.output.js';
 import { REASONS, type Reason, reasonMetadata } from './failure.reason.js';
 import { RunningTurnContext } from './turn.context.js';
@@ -9,9 +9,11 @@ import { TurnInbox } from './turn.inbox.js';
 import { type Ending, TurnLog } from './turn.log.js';
 import type { TurnServices } from './turn.services.js';
 
+/** How often within the inactivity limit a turn looks for silence. */
+const WATCHES = 20;
+
 /** Why a turn stopped waiting for its agent. */
 type Stop = 'grace-over' | 'inactive' | 'lease-lost';
-type Step = IteratorResult<AgentEvent> | Stop;
 
 /**
  * One turn of one task: the agent's events on their way into the log.
@@ -31,8 +33,11 @@ export class Turn {
   readonly #output: AgentOutput;
   readonly #inbox: TurnInbox;
   readonly #context: RunningTurnContext;
-  #interrupt: ((stop: Stop) => void) | undefined;
+  #iterator: AsyncIterator<AgentEvent> | undefined;
   #stop: Stop | undefined;
+  #onStop: ((stop: Stop) => void) | undefined;
+  /** Since when the agent has been silent; undefined while it waits for us. */
+  #waitingSince: number | undefined;
   #cancelled: { metadata?: TurnClaim['request']['metadata'] } | undefined;
   #grace: NodeJS.Timeout | undefined;
   /** Somebody was shown the task, or the agent has made it one: no direct reply any more. */
@@ -49,22 +54,23 @@ export class Turn {
     this.#output = new AgentOutput(task, services.clock, services.ids);
     this.#log = new TurnLog(claim, agent.settings, services, () => this.#leave('lease-lost'));
     this.#inbox = new TurnInbox(claim.trigger.seq!, this.#abort.signal);
-    this.#context = new RunningTurnContext(
-      claim,
-      this.#inbox,
-      this.#abort.signal,
-      services.store as TaskStore,
-    );
+    this.#context = new RunningTurnContext(claim, this.#inbox, this.#abort.signal, services.store);
     this.#announced = !agent.settings.directReplies || claim.trigger.seq !== 1 || claim.attempt > 1;
   }
 
   /** Runs to the end of the turn. True: a message waits, another turn is due under the same lease. */
   async run(): Promise<boolean> {
+    const watch = this.#watch();
     try {
-      return (await this.#converse()) === 'again';
-    } catch (error) {
-      return (await this.#log.close(this.#fault(error))) === 'again';
+      const stopped = new Promise<Stop>((resolve) => (this.#onStop = resolve));
+      if (this.#stop) this.#onStop!(this.#stop);
+      const ending = await Promise.race([
+        this.#converse().catch((error: unknown) => this.#broken(error)),
+        stopped.then((stop) => this.#stopped(stop)),
+      ]);
+      return ending === 'again';
     } finally {
+      clearInterval(watch);
       clearTimeout(this.#grace);
       if (!this.#abort.signal.aborted) this.#abort.abort('shutdown' satisfies TurnAbort);
     }
@@ -101,11 +107,16 @@ export class Turn {
   }
 
   async #converse(): Promise<Ending> {
+    if (this.#cancelled) return this.#cancelledEnding();
     const iterator = this.agent.executor.execute(this.#context)[Symbol.asyncIterator]();
+    this.#iterator = iterator;
     let held: StreamResponse | undefined;
     for (;;) {
-      const step = await this.#next(iterator);
-      if (typeof step === 'string') return this.#stopped(step, iterator);
+      await this.#log.room();
+      this.#waitingSince = performance.now();
+      const step = await iterator.next();
+      this.#waitingSince = undefined;
+      if (this.#stop) return 'gone';
       if (step.done) return this.#finished(held);
       this.#yielded++;
       for (const event of this.#output.events(step.value)) {
@@ -118,7 +129,7 @@ export class Turn {
         this.#announced = true;
         const ending = await this.#take(event);
         if (!ending) continue;
-        this.#release(iterator);
+        this.#release();
         return ending;
       }
     }
@@ -128,33 +139,16 @@ export class Turn {
     return event.payload.case === 'message' && this.#yielded === 1;
   }
 
-  /** The agent's next event, or why to wait no longer. One listener at a time, whatever the turn's length. */
-  async #next(iterator: AsyncIterator<AgentEvent>): Promise<Step> {
-    if (this.#stop) return this.#stop;
-    await this.#log.room();
-    const limit = isInterrupted(this.#log.state) ? undefined : this.agent.settings.inactivityMs;
-    return new Promise<Step>((resolve, reject) => {
-      const timer = limit && setTimeout(() => this.#leave('inactive'), limit);
-      const settle = () => {
-        if (timer) clearTimeout(timer);
-        this.#interrupt = undefined;
-      };
-      this.#interrupt = (stop) => {
-        settle();
-        resolve(stop);
-      };
-      if (this.#stop) this.#interrupt(this.#stop);
-      iterator.next().then(
-        (result) => {
-          settle();
-          resolve(result);
-        },
-        (error: unknown) => {
-          settle();
-          reject(error);
-        },
-      );
-    });
+  /** Looks now and then whether the agent was silent for too long: cheaper than a timer for each event. */
+  #watch(): NodeJS.Timeout {
+    const limit = this.agent.settings.inactivityMs;
+    return setInterval(
+      () => {
+        if (this.#waitingSince === undefined || isInterrupted(this.#log.state)) return;
+        if (performance.now() - this.#waitingSince >= limit) this.#leave('inactive');
+      },
+      Math.max(limit / WATCHES, 1),
+    );
   }
 
   /** Logs one event. Says how the turn ended, if it did. */
@@ -217,8 +211,9 @@ export class Turn {
     return this.#output.status(TaskState.COMPLETED, payload.case === 'message' ? payload.value : undefined);
   }
 
-  async #stopped(stop: Stop, iterator: AsyncIterator<AgentEvent>): Promise<Ending> {
-    this.#release(iterator);
+  /** Ends the turn over the agent's head; what it still says is dropped. */
+  async #stopped(stop: Stop): Promise<Ending> {
+    this.#release();
     if (stop === 'lease-lost') return 'gone';
     if (stop === 'grace-over') return this.#cancelledEnding();
     const seconds = Math.round(this.agent.settings.inactivityMs / 1000);
@@ -229,6 +224,10 @@ export class Turn {
 
   #cancelledEnding(): Promise<Ending> {
     return this.#log.close(this.#output.status(TaskState.CANCELED, undefined, this.#cancelled?.metadata));
+  }
+
+  async #broken(error: unknown): Promise<Ending> {
+    return this.#stop ? 'gone' : this.#log.close(this.#fault(error));
   }
 
   #fault(error: unknown): StreamResponse {
@@ -244,18 +243,18 @@ export class Turn {
   }
 
   /** Leaves the agent's iterable: it may clean up, but nobody waits for it and what it says is dropped. */
-  #release(iterator: AsyncIterator<AgentEvent>): void {
+  #release(): void {
     void (async () => {
-      await iterator.return?.();
+      await this.#iterator?.return?.();
     })().catch((error: unknown) => this.#warn('the agent failed after its turn', error));
   }
 
   #leave(stop: Stop): void {
     this.#stop ??= stop;
+    this.#onStop?.(this.#stop);
     if (!this.#abort.signal.aborted) {
       this.#abort.abort((stop === 'inactive' ? 'inactive' : 'lease-lost') satisfies TurnAbort);
     }
-    this.#interrupt?.(this.#stop);
   }
 
   #warn(what: string, error?: unknown): void {

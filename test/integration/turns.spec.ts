@@ -413,3 +413,32 @@ describe('a lost replica', () => {
     await dead.keeper.heartbeat();
   });
 });
+
+describe('more turns than places', () => {
+  it('wait as SUBMITTED, keep their lease, and can be cancelled while they wait', async () => {
+    let release = () => {};
+    const replica = house.replica({
+      script: async function* () {
+        await new Promise<void>((resolve) => (release = resolve));
+        yield completed();
+      },
+      settings: { concurrency: 1 },
+      leaseMs: 400,
+    });
+    await replica.keeper.onApplicationBootstrap();
+    const started = async (text: string) =>
+      taskOf(await replica.service.sendMessage(send(text, { now: true }), call()));
+    const [first, second, third] = [await started('1'), await started('2'), await started('3')];
+    const cancelled = await replica.service.cancelTask({ id: second.id } as never, call());
+    expect(state(cancelled)).toBe('CANCELED');
+    await pause(900);
+    expect(state(await read(replica, third.id))).toBe('SUBMITTED');
+    release();
+    await until(async () => state(await read(replica, first.id)) === 'COMPLETED');
+    await until(() => {
+      release();
+      return replica.runner.size === 0;
+    });
+    expect(state(await read(replica, third.id))).toBe('COMPLETED');
+  });
+});
