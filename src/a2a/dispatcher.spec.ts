@@ -1,0 +1,328 @@
+import { create } from '@bufbuild/protobuf';
+import { trace } from '@opentelemetry/api';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { testConfig } from '../../test/support/config.js';
+import { FakeAgents, fakeAgent } from '../../test/support/fake.agents.js';
+import { FakeOperations, streamOf } from '../../test/support/fake.operations.js';
+import { ANONYMOUS, Authenticator } from '../auth/index.js';
+import { ScopePolicy } from '../auth/scope.policy.js';
+import type { Readiness } from '../health/index.js';
+import {
+  A2AError,
+  type Binding,
+  GetTaskRequestSchema,
+  OPERATION_NAMES,
+  type OperationName,
+  type Principal,
+  Role,
+  SendMessageRequestSchema,
+} from '../protocol/index.js';
+import { Caller } from './caller.js';
+import type { AgentCapabilities } from './capabilities.js';
+import { Dispatcher, isStream } from './dispatcher.js';
+
+class FakeCaller extends Caller {
+  gone = false;
+
+  constructor(
+    private readonly headers: Record<string, string> = {},
+    private readonly parameters: Record<string, string> = {},
+  ) {
+    super();
+  }
+
+  header(name: string): string | undefined {
+    return this.headers[name];
+  }
+
+  override query(name: string): string | undefined {
+    return this.parameters[name];
+  }
+
+  protected onGone(): void {}
+}
+
+class FakeAuthenticator extends Authenticator {
+  principal: Principal | undefined = ANONYMOUS;
+
+  async authenticate(): Promise<Principal> {
+    if (this.principal === undefined) throw new A2AError('unauthenticated', { challenge: 'Bearer' });
+    return this.principal;
+  }
+}
+
+const AGENTS = new FakeAgents([
+  fakeAgent(),
+  fakeAgent({
+    id: 'strict',
+    extensions: [{ uri: 'https://e.example/Must', required: true }, { uri: 'https://e.example/may' }],
+  }),
+]);
+
+function setUp(given: Partial<AgentCapabilities> = {}, drainMs = '5000') {
+  const capabilities: AgentCapabilities = {
+    streaming: true,
+    pushNotifications: true,
+    extendedAgentCard: true,
+    versions: { JSONRPC: ['1.0'], 'HTTP+JSON': ['1.0', '0.3'], GRPC: ['1.0'] },
+    ...given,
+  };
+  const config = testConfig({ PARLEY_DRAIN_MS: drainMs });
+  const operations = new FakeOperations();
+  const authenticator = new FakeAuthenticator();
+  const draining = new AbortController();
+  const dispatcher = new Dispatcher(
+    AGENTS,
+    { of: () => capabilities },
+    authenticator,
+    new ScopePolicy(config),
+    operations,
+    { draining: draining.signal } as Readiness,
+    config,
+  );
+  return { dispatcher, operations, authenticator, draining };
+}
+
+const V1 = { 'a2a-version': '1.0' };
+
+interface Given {
+  readonly operation?: OperationName;
+  readonly binding?: Binding;
+  readonly agent?: string;
+  readonly tenant?: string;
+  readonly headers?: Record<string, string>;
+  readonly query?: Record<string, string>;
+}
+
+function arrival({
+  operation = 'getTask',
+  binding = 'JSONRPC',
+  agent,
+  tenant = '',
+  headers = V1,
+  query,
+}: Given) {
+  return { operation, binding, agent, tenant, caller: new FakeCaller(headers, query) };
+}
+
+const kindOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'admitted',
+    (error: A2AError) => error.kind,
+  );
+
+const getTask = create(GetTaskRequestSchema, { id: 't' });
+
+describe('The dispatcher', () => {
+  describe('takes the version from header, query or metadata for each operation (B104)', () => {
+    const CASES: [
+      headers: Record<string, string>,
+      query: Record<string, string>,
+      onJson: string,
+      onRest: string,
+    ][] = [
+      [{}, {}, 'versionNotSupported', '0.3'],
+      [{ 'a2a-version': '' }, {}, 'versionNotSupported', '0.3'],
+      [{ 'a2a-version': '0.3' }, {}, 'versionNotSupported', '0.3'],
+      [{ 'a2a-version': '0.3.0' }, {}, 'versionNotSupported', '0.3'],
+      [{ 'a2a-version': '1.0' }, {}, '1.0', '1.0'],
+      [{ 'a2a-version': '1.0.0' }, {}, '1.0', '1.0'],
+      [{ 'a2a-version': ' 1.0 ' }, {}, '1.0', '1.0'],
+      [{ 'a2a-version': '99.0' }, {}, 'versionNotSupported', 'versionNotSupported'],
+      [{}, { 'A2A-Version': '1.0' }, '1.0', '1.0'],
+      [{ 'a2a-version': '1.0' }, { 'A2A-Version': '99.0' }, '1.0', '1.0'],
+      [{ 'a2a-version': '99.0' }, { 'A2A-Version': '1.0' }, 'versionNotSupported', 'versionNotSupported'],
+    ];
+    it.each(CASES)('%j %j', async (headers, query, onJson, onRest) => {
+      const { dispatcher } = setUp();
+      for (const operation of OPERATION_NAMES) {
+        const version = (binding: Binding) =>
+          dispatcher.admit(arrival({ operation, binding, headers, query })).then(
+            (call) => call.version,
+            (error: A2AError) => error.kind,
+          );
+        expect(await version('JSONRPC')).toBe(onJson);
+        expect(await version('HTTP+JSON')).toBe(onRest);
+      }
+    });
+  });
+
+  it('takes the steps in their order, so that nothing is told that an earlier one forbids', async () => {
+    const { dispatcher, authenticator } = setUp({ pushNotifications: false });
+    authenticator.principal = undefined;
+    const push = { operation: 'getTaskPushNotificationConfig', agent: 'strict' } as const;
+    const declared = { ...V1, 'a2a-extensions': 'https://e.example/Must' };
+
+    expect(await kindOf(dispatcher.admit(arrival({ ...push, agent: 'nobody', headers: {} })))).toBe(
+      'notFound',
+    );
+    expect(await kindOf(dispatcher.admit(arrival({ ...push, headers: {} })))).toBe('versionNotSupported');
+    expect(await kindOf(dispatcher.admit(arrival(push)))).toBe('extensionSupportRequired');
+    expect(await kindOf(dispatcher.admit(arrival({ ...push, headers: declared })))).toBe('unauthenticated');
+    authenticator.principal = { ...ANONYMOUS, scopes: new Set() };
+    expect(await kindOf(dispatcher.admit(arrival({ ...push, headers: declared })))).toBe('permissionDenied');
+    authenticator.principal = ANONYMOUS;
+    expect(await kindOf(dispatcher.admit(arrival({ ...push, headers: declared })))).toBe(
+      'pushNotificationNotSupported',
+    );
+  });
+
+  it.each<[Partial<AgentCapabilities>, OperationName[], string]>([
+    [{ streaming: false }, ['sendStreamingMessage', 'subscribeToTask'], 'unsupportedOperation'],
+    [
+      { pushNotifications: false },
+      OPERATION_NAMES.filter((name) => name.includes('PushNotificationConfig')),
+      'pushNotificationNotSupported',
+    ],
+    [{ extendedAgentCard: false }, ['getExtendedAgentCard'], 'unsupportedOperation'],
+  ])('with %j refuses %j alone, before any look-up', async (capabilities, refused, kind) => {
+    const { dispatcher } = setUp(capabilities);
+    for (const operation of OPERATION_NAMES) {
+      const expected = refused.includes(operation) ? kind : 'admitted';
+      expect(await kindOf(dispatcher.admit(arrival({ operation })))).toBe(expected);
+    }
+  });
+
+  it('refuses a message that brings a push config where nothing is pushed (B89)', async () => {
+    const { dispatcher, operations } = setUp({ pushNotifications: false });
+    const request = create(SendMessageRequestSchema, {
+      message: { messageId: 'm', role: Role.USER, parts: [{ content: { case: 'text', value: 'a' } }] },
+      configuration: { taskPushNotificationConfig: { url: 'https://hook.example' } },
+    });
+    const call = await dispatcher.admit(arrival({ operation: 'sendMessage' }));
+
+    expect(await kindOf(dispatcher.perform(call, request))).toBe('pushNotificationNotSupported');
+    expect(operations.calls).toEqual([]);
+  });
+
+  it('activates the extensions that both sides know, by exact URI (B105)', async () => {
+    const { dispatcher } = setUp();
+    const extensionsOf = async (listed: string, name = 'a2a-extensions') => {
+      const call = await dispatcher.admit(arrival({ agent: 'strict', headers: { ...V1, [name]: listed } }));
+      return [call.extensions, call.reply.get('a2a-extensions')];
+    };
+    const must = 'https://e.example/Must';
+    const may = 'https://e.example/may';
+
+    expect(await extensionsOf(`${may}, https://x.example ,${must}`)).toEqual([
+      [must, may],
+      `${must}, ${may}`,
+    ]);
+    expect(await extensionsOf(must, 'x-a2a-extensions')).toEqual([[must], must]);
+    for (const wrong of ['https://e.example/must', 'https://e.example/Must/v2', may]) {
+      const headers = { ...V1, 'a2a-extensions': wrong };
+      expect(await kindOf(dispatcher.admit(arrival({ agent: 'strict', headers })))).toBe(
+        'extensionSupportRequired',
+      );
+    }
+    expect((await dispatcher.admit(arrival({}))).reply.has('a2a-extensions')).toBe(false);
+  });
+
+  it('validates before it performs', async () => {
+    const { dispatcher, operations } = setUp();
+    const call = await dispatcher.admit(arrival({}));
+    expect(await kindOf(dispatcher.perform(call, create(GetTaskRequestSchema)))).toBe('invalidParams');
+    expect(operations.calls).toEqual([]);
+  });
+
+  it('gives the operation a call with all that is known', async () => {
+    const { dispatcher, operations } = setUp();
+    const call = await dispatcher.admit(arrival({ headers: { ...V1, 'last-event-id': '9' } }));
+    await dispatcher.perform(call, getTask);
+
+    expect(operations.last.call).toBe(call);
+    expect(call).toMatchObject({
+      operation: 'getTask',
+      binding: 'JSONRPC',
+      version: '1.0',
+      agent: 'echo',
+      principal: ANONYMOUS,
+      lastEventId: 9,
+    });
+    expect(Object.fromEntries(call.reply)).toEqual({ 'a2a-version': '1.0' });
+  });
+
+  describe('on the way down', () => {
+    it('takes on nothing that lasts, and still answers questions', async () => {
+      const { dispatcher, draining } = setUp();
+      draining.abort();
+      for (const operation of ['sendMessage', 'sendStreamingMessage', 'subscribeToTask'] as const) {
+        const refusal = dispatcher.admit(arrival({ operation }));
+        await expect(refusal).rejects.toMatchObject({ kind: 'unavailable', retryAfter: 1 });
+      }
+      expect(await kindOf(dispatcher.admit(arrival({ operation: 'cancelTask' })))).toBe('admitted');
+    });
+
+    it('waits for the calls that run', async () => {
+      const { dispatcher, operations } = setUp();
+      let finish = () => {};
+      operations.getTask = () =>
+        new Promise((_resolve, reject) => {
+          finish = () => reject(new A2AError('taskNotFound'));
+        });
+      const performed = kindOf(dispatcher.perform(await dispatcher.admit(arrival({})), getTask));
+      let stopped = false;
+      const stopping = dispatcher.beforeApplicationShutdown().then(() => {
+        stopped = true;
+      });
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(stopped).toBe(false);
+
+      finish();
+      expect(await performed).toBe('taskNotFound');
+      await stopping;
+    });
+
+    it('waits no longer than the drain time', async () => {
+      const { dispatcher, operations } = setUp({}, '20');
+      operations.getTask = () => new Promise(() => {});
+      void dispatcher.perform(await dispatcher.admit(arrival({})), getTask);
+      await dispatcher.beforeApplicationShutdown();
+    });
+  });
+
+  describe('with tracing', () => {
+    const made: { name: string; attributes?: object; ended: boolean; failed: boolean }[] = [];
+    beforeEach(() => void made.splice(0));
+    afterAll(() => trace.disable());
+    beforeAll(() => {
+      const startSpan = vi.fn((name: string, options?: { attributes?: object }) => {
+        const span = { name, attributes: options?.attributes, ended: false, failed: false };
+        made.push(span);
+        return {
+          end: () => {
+            span.ended = true;
+          },
+          setStatus: () => {
+            span.failed = true;
+          },
+          recordException: () => {},
+          spanContext: () => ({ traceId: '0'.repeat(32), spanId: '0'.repeat(16), traceFlags: 0 }),
+        };
+      });
+      trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan, startActiveSpan: vi.fn() }) } as never);
+    });
+
+    it('spans an operation, a failed one with its error', async () => {
+      const { dispatcher, operations } = setUp();
+      await dispatcher.perform(await dispatcher.admit(arrival({})), getTask);
+      operations.getTask = () => Promise.reject(new A2AError('taskNotFound'));
+      await kindOf(dispatcher.perform(await dispatcher.admit(arrival({})), getTask));
+
+      expect(made).toMatchObject([
+        { name: 'a2a/GetTask', ended: true, failed: false, attributes: { 'a2a.agent': 'echo' } },
+        { name: 'a2a/GetTask', ended: true, failed: true },
+      ]);
+    });
+
+    it('keeps the span of a stream open until its end', async () => {
+      const { dispatcher, operations } = setUp();
+      operations.subscribeToTask = async () => streamOf();
+      const call = await dispatcher.admit(arrival({ operation: 'subscribeToTask' }));
+      const reply = await dispatcher.perform(call, getTask);
+
+      expect(isStream(reply)).toBe(true);
+      expect(made).toMatchObject([{ name: 'a2a/SubscribeToTask', ended: false }]);
+    });
+  });
+});
