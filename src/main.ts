@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { setLogger } from '@grpc/grpc-js';
 import { Logger } from '@nestjs/common';
 import { type Config, environment, loadConfig, unknownVariables } from './config/index.js';
 import { startService } from './service.js';
@@ -24,6 +25,12 @@ async function run(config: Config): Promise<void> {
   const logger = new PinoLogger(config);
   Logger.overrideLogger(logger);
   const log = new Logger('main');
+  // It tells the console what it also reports to us.
+  setLogger({
+    error: (text) => log.debug(text),
+    info: (text) => log.debug(text),
+    debug: (text) => log.debug(text),
+  });
   for (const name of unknownVariables(environment)) log.warn(`${name} is not a setting and is ignored`);
   process.on('uncaughtException', (error) => {
     log.fatal({ message: 'An error that nobody caught', cause: error });

@@ -13,5 +13,8 @@ export async function createDatabase(): Promise<TestDatabase> {
   const { url, template } = inject('postgres');
   const name = `parley_test_${randomUUID().replaceAll('-', '')}`;
   await administer(url, `create database ${name} template ${template}`);
-  return { url: databaseUrl(url, name), drop: () => administer(url, `drop database ${name} with (force)`) };
+  return {
+    url: databaseUrl(url, name),
+    drop: () => administer(url, `drop database if exists ${name} with (force)`),
+  };
 }

@@ -20,7 +20,7 @@ export interface RunningService {
 }
 
 export interface ServiceOptions {
-  /** Settings beside free ports, a data folder of its own and JSON logs. */
+  /** Settings beside free ports, a data folder of its own and JSON logs. With a database URL (an empty one for the embedded Postgres) no database is made. */
   readonly env?: Readonly<Record<string, string>>;
   /** Shared by several services, or by one before and after a crash; a new one otherwise. */
   readonly database?: TestDatabase;
@@ -30,7 +30,7 @@ const MAIN = new URL('../../dist/main.js', import.meta.url).pathname;
 
 /** Starts the built service as a process of its own and waits until it is ready. Rejects with what it said. */
 export async function startService({ env = {}, database }: ServiceOptions = {}): Promise<RunningService> {
-  const own = database ? undefined : await createDatabase();
+  const own = database || 'PARLEY_DATABASE_URL' in env ? undefined : await createDatabase();
   const folder = mkdtempSync(join(tmpdir(), 'parley-service-'));
   const settings = {
     PATH: process.env.PATH,
@@ -41,7 +41,7 @@ export async function startService({ env = {}, database }: ServiceOptions = {}):
     PARLEY_LOG_FORMAT: 'json',
     ...env,
   };
-  const child = spawn(process.execPath, ['--enable-source-maps', MAIN], { env: settings });
+  const child = spawn(process.execPath, [MAIN], { env: settings });
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
   const clean = () => rmSync(folder, { recursive: true, force: true });
   const { ready, output } = listen(child);
