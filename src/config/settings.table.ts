@@ -20,7 +20,13 @@ function settingsTable(): string {
     setting.text.replaceAll('|', '\\|'),
   ]);
   const head = ['Variable', 'Value', 'Default', 'Meaning'];
-  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  const widths = head.map((title, column) =>
+    Math.max(...[title, ...rows.map((row) => row[column]!)].map(({ length }) => length)),
+  );
+  const lines = [head, widths.map((width) => '-'.repeat(width)), ...rows];
+  return lines
+    .map((row) => `| ${row.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`)
+    .join('\n');
 }
 
 /** A value in code style, words about it as they are. */
