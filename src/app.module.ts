@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { A2AModule } from './a2a/index.js';
 import { AgentsModule } from './agents/index.js';
-import { AuthModule } from './auth/index.js';
+import { AUTH_ENTITIES, AuthModule } from './auth/index.js';
 import { CardsModule } from './cards/index.js';
 import { type Config, ConfigModule } from './config/index.js';
 import { DatabaseModule } from './database/index.js';
@@ -18,7 +18,7 @@ export class AppModule {
       module: AppModule,
       imports: [
         ConfigModule.with(config),
-        DatabaseModule.with([...TASK_ENTITIES]),
+        DatabaseModule.with([...TASK_ENTITIES, ...AUTH_ENTITIES]),
         HealthModule,
         AuthModule,
         AgentsModule,

@@ -116,7 +116,6 @@ describe('With an issuer configured', () => {
   it("keeps one caller's task from another of the same organisation, and from the same name elsewhere", async () => {
     const sent = await call('JSONRPC', 'sendMessage', bearer(await token({ sub: 'ann' })));
     const { id } = (sent.reply as { task: { id: string } }).task;
-    const strangers = [{ sub: 'bob' }, { sub: 'ann', org: 'other' }];
 
     const read = async (binding: Binding, task: string, claims: Record<string, unknown>) =>
       callAny(service, {

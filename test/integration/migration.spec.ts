@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { AUTH_ENTITIES } from '../../src/auth/index.js';
 import { isMigrated, MIGRATIONS, migrate, Postgres } from '../../src/database/index.js';
 import { TASK_ENTITIES } from '../../src/tasks/index.js';
 import { testConfig } from '../support/config.js';
@@ -43,7 +44,7 @@ describe('migrations', () => {
     const dataSource = await new DataSource({
       type: 'postgres',
       url,
-      entities: [...TASK_ENTITIES],
+      entities: [...TASK_ENTITIES, ...AUTH_ENTITIES],
     }).initialize();
     try {
       const { upQueries } = await dataSource.driver.createSchemaBuilder().log();

@@ -1,11 +1,4 @@
-import {
-  type DescMessage,
-  fromBinary,
-  fromJson,
-  type JsonObject,
-  type JsonValue,
-  toJson,
-} from '@bufbuild/protobuf';
+import { type DescMessage, fromBinary, fromJson, type JsonObject, type JsonValue } from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { ErrorInfoSchema } from '../../src/protocol/gen/google/rpc/error_details_pb.js';
@@ -13,6 +6,7 @@ import { StatusSchema } from '../../src/protocol/gen/google/rpc/status_pb.js';
 import {
   A2AService,
   type Binding,
+  encodeMessage,
   grpcServiceDefinition,
   HTTP_ROUTES,
   isStreaming,
@@ -33,6 +27,8 @@ export interface AnyCall {
   readonly operation: OperationName;
   /** In ProtoJSON. The agent is its `tenant`. */
   readonly request?: JsonObject;
+  /** The HTTP address is the binding's own, as a card lists it, and not the service's. */
+  readonly isExactUrl?: boolean;
   /** HTTP headers or metadata, in lower case. The version is sent anyway. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -54,7 +50,9 @@ export interface Answer {
 /** Makes one call on one binding of a running service. */
 export function callAny(service: ServiceAddress, call: AnyCall): Promise<Answer> {
   if (call.binding === 'GRPC') return callGrpc(service.grpcAddress, call);
-  return call.binding === 'JSONRPC' ? callJsonRpc(service.httpUrl, call) : callRest(service.httpUrl, call);
+  const [path, ask] =
+    call.binding === 'JSONRPC' ? (['/jsonrpc', callJsonRpc] as const) : (['/rest', callRest] as const);
+  return ask(call.isExactUrl ? service.httpUrl : service.httpUrl + path, call);
 }
 
 interface ErrorJson {
@@ -70,12 +68,7 @@ interface ErrorInfoJson {
 
 async function callJsonRpc(url: string, { operation, request = {}, headers }: AnyCall): Promise<Answer> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: OPERATIONS[operation].name, params: request });
-  const [response, json] = await http(
-    `${url}/jsonrpc`,
-    'POST',
-    { ...headers, 'content-type': 'application/json' },
-    body,
-  );
+  const [response, json] = await http(url, 'POST', { ...headers, 'content-type': 'application/json' }, body);
   const { result, error } = json as { result?: JsonValue; error?: ErrorJson };
   return error ? failed(response, error, error.data) : { reply: result, status: response.status };
 }
@@ -95,12 +88,7 @@ async function callRest(url: string, { operation, request = {}, headers }: AnyCa
     : `?${new URLSearchParams(rest.map(([name, value]): [string, string] => [name, String(value)]))}`;
   const body = route.body ? JSON.stringify(Object.fromEntries(rest)) : undefined;
   const type: Record<string, string> = body ? { 'content-type': 'application/a2a+json' } : {};
-  const [response, json] = await http(
-    `${url}/rest${path}${query}`,
-    route.method,
-    { ...headers, ...type },
-    body,
-  );
+  const [response, json] = await http(url + path + query, route.method, { ...headers, ...type }, body);
   const { error } = json as { error?: ErrorJson };
   return error ? failed(response, error, error.details) : { reply: json, status: response.status };
 }
@@ -155,7 +143,7 @@ async function callGrpc(
   const message = fromJson(input, request);
   try {
     const reply = await new Promise<JsonValue>((resolve, reject) => {
-      const read = (bytes: Buffer) => toJson(output, responseDeserialize(bytes) as never);
+      const read = (bytes: Buffer) => encodeMessage(output, responseDeserialize(bytes) as never);
       if (isStreaming(operation)) {
         const call = client.makeServerStreamRequest(path, requestSerialize, read, message, metadata);
         call
