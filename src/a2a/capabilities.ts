@@ -28,7 +28,7 @@ export abstract class Capabilities {
 /** Reads them off the published cards, so that what a card declares and what is served cannot differ. */
 @Injectable()
 export class CardCapabilities extends Capabilities {
-  readonly #known = new Map<AgentCard, AgentCapabilities>();
+  readonly #known = new WeakMap<AgentCard, AgentCapabilities>();
 
   constructor(private readonly cards: CardService) {
     super();
