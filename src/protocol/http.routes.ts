@@ -93,7 +93,7 @@ export function requestFromHttp<O extends OperationName>(
 }
 
 /** The query parameters that the request knows, by either name, as ProtoJSON. */
-function queryAsJson(desc: DescMessage, query: HttpInput['query']): JsonObject {
+export function queryAsJson(desc: DescMessage, query: HttpInput['query']): JsonObject {
   const json: JsonObject = {};
   for (const field of desc.fields) {
     for (const name of new Set([field.jsonName, field.name])) {

@@ -11,3 +11,4 @@ export * from './operations.js';
 export * from './request.validation.js';
 export * from './service.parameters.js';
 export * from './stream.event.js';
+export * as v03 from './v03/index.js';
