@@ -1,8 +1,9 @@
 import { Module } from '@nestjs/common';
-import { Config } from '../config/index.js';
+import { Config, requiresCredentials } from '../config/index.js';
 import { AnonymousAuthenticator } from './anonymous.authenticator.js';
 import { ApiKeyStore } from './api-key.store.js';
 import { ApiKeyStrategy } from './api-key.strategy.js';
+import { ApiKeys } from './api-keys.js';
 import { Authenticator } from './authenticator.js';
 import { Issuers } from './issuers.js';
 import { JwtStrategy } from './jwt.strategy.js';
@@ -19,16 +20,17 @@ import { ScopePolicy } from './scope.policy.js';
     Issuers,
     JwtStrategy,
     ApiKeyStrategy,
+    ApiKeys,
     PassportAuthenticator,
     { provide: ApiKeyStore, useClass: PostgresApiKeyStore },
     {
       provide: Authenticator,
       inject: [Config, PassportAuthenticator],
-      useFactory: ({ oidcIssuers, apiKeys }: Config, passport: PassportAuthenticator) =>
-        oidcIssuers.length > 0 || apiKeys ? passport : new AnonymousAuthenticator(),
+      useFactory: (config: Config, passport: PassportAuthenticator) =>
+        requiresCredentials(config) ? passport : new AnonymousAuthenticator(),
     },
     { provide: Policy, useClass: ScopePolicy },
   ],
-  exports: [Authenticator, Policy, ApiKeyStore],
+  exports: [Authenticator, Policy, ApiKeys],
 })
 export class AuthModule {}

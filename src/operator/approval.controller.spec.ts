@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { testConfig } from '../../test/support/config.js';
 import { listen } from '../../test/support/http.js';
 import type { Approval } from '../agents/index.js';
+import { AnonymousAuthenticator, Authenticator } from '../auth/index.js';
 import { Config } from '../config/index.js';
 import { Approvals } from '../messaging/index.js';
 import { A2AError, type Task, TaskSchema, TaskState } from '../protocol/index.js';
@@ -29,6 +30,7 @@ async function start(env: Record<string, string>): Promise<NestFastifyApplicatio
     controllers: [ApprovalController],
     providers: [
       OperatorGuard,
+      { provide: Authenticator, useValue: new AnonymousAuthenticator() },
       { provide: Approvals, useClass: RecordingApprovals },
       { provide: Config, useValue: config },
     ],
@@ -80,7 +82,7 @@ describe("An operator's approval", () => {
     ['{"approved":"yes"}', 'approved'],
     ['{"by":1}', 'by'],
     ['{"reason":"a\\u0000b"}', 'reason'],
-    ['{"aproved":false}', ''],
+    ['{"aproved":false}', 'aproved'],
     ['[]', ''],
     ['nonsense', ''],
   ])('with the body %s is refused and approves nothing', async (body, field) => {

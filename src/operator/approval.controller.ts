@@ -1,8 +1,9 @@
-import { Body, Controller, Header, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
+import { Body, Controller, Header, HttpCode, Param, Post, Req, UseGuards } from '@nestjs/common';
 import { Approvals } from '../messaging/index.js';
 import { A2AError, encodeMessageText, TaskSchema } from '../protocol/index.js';
-import { readApproval } from './approval.request.js';
-import { OperatorGuard } from './operator.guard.js';
+import { ApprovalRequest } from './approval.request.js';
+import { readBody } from './operator.body.js';
+import { OperatorGuard, type OperatorRequest } from './operator.guard.js';
 
 const TASK_ID = /^[\x21-\x7e]{1,200}$/;
 
@@ -16,9 +17,16 @@ export class ApprovalController {
   @HttpCode(200)
   @Header('Content-Type', 'application/json')
   @Header('Cache-Control', 'no-store')
-  async approve(@Param('taskId') taskId: string, @Body() body: unknown): Promise<string> {
+  async approve(
+    @Param('taskId') taskId: string,
+    @Body() body: unknown,
+    @Req() { operator }: OperatorRequest,
+  ): Promise<string> {
     if (!TASK_ID.test(taskId)) throw new A2AError('taskNotFound');
-    const task = await this.approvals.resolve(taskId, readApproval(body));
+    const approval = readBody(ApprovalRequest, body);
+    // An operator who is known cannot sign as somebody else.
+    const by = operator ?? approval.by;
+    const task = await this.approvals.resolve(taskId, { ...approval, by });
     return encodeMessageText(TaskSchema, task);
   }
 }

@@ -1,24 +1,59 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { Config } from '../config/index.js';
+import { Authenticator, type Credentials, challenge } from '../auth/index.js';
+import { Config, requiresCredentials } from '../config/index.js';
 import { A2AError } from '../protocol/index.js';
 
 const BEARER = /^bearer +(\S+)$/i;
+const SCOPE = 'parley.operate';
 
-/** Lets in who holds the operator's token. Without a configured token the operators' API does not exist. */
+/** A request that has passed the guard. */
+export interface OperatorRequest extends FastifyRequest {
+  /** Who it is; undefined with the shared token. */
+  operator?: string;
+}
+
+/**
+ * Lets in who holds the operators' token, and callers whose credential has the scope `parley.operate`. Where
+ * neither can be, the operators' API does not exist.
+ */
 @Injectable()
 export class OperatorGuard implements CanActivate {
-  constructor(private readonly config: Config) {}
+  constructor(
+    private readonly config: Config,
+    private readonly authenticator: Authenticator,
+  ) {}
 
-  canActivate(context: ExecutionContext): boolean {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<OperatorRequest>();
     const { operatorToken } = this.config;
-    if (operatorToken === undefined) throw new A2AError('notFound');
-    const { authorization } = context.switchToHttp().getRequest<FastifyRequest>().headers;
-    const given = BEARER.exec(authorization ?? '')?.[1];
-    if (given !== undefined && isSame(given, operatorToken)) return true;
-    throw new A2AError('unauthenticated', { challenge: 'Bearer realm="parley-operator"' });
+    const given = BEARER.exec(request.headers.authorization ?? '')?.[1];
+    if (operatorToken !== undefined && given !== undefined && isSame(given, operatorToken)) return true;
+    if (!requiresCredentials(this.config)) throw this.#refusal();
+    const { subject, scopes } = await this.authenticator.authenticate(credentialsOf(request));
+    if (!scopes.has(SCOPE)) throw this.#lacking();
+    request.operator = subject;
+    return true;
   }
+
+  #refusal(): A2AError {
+    if (this.config.operatorToken === undefined) return new A2AError('notFound');
+    return new A2AError('unauthenticated', { challenge: 'Bearer realm="parley-operator"' });
+  }
+
+  #lacking(): A2AError {
+    const scope = this.config.scopeNames[SCOPE];
+    return new A2AError('permissionDenied', {
+      message: `The credential lacks the scope ${scope}`,
+      metadata: { scope },
+      challenge: challenge(this.config, { error: 'insufficient_scope', scope: SCOPE }),
+    });
+  }
+}
+
+function credentialsOf({ headers }: FastifyRequest): Credentials {
+  return { header: (name) => headers[name]?.toString() };
 }
 
 /** Compares digests, so that the time taken says nothing of the token, its length included. */

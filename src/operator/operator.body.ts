@@ -1,0 +1,24 @@
+import type { z } from 'zod';
+import { A2AError, parseJson } from '../protocol/index.js';
+
+const DEEPEST = 8;
+
+/**
+ * A request to the operators' API; no body is an empty object.
+ * @throws A2AError `parseError`, or `invalidParams` with every wrong field
+ */
+export function readBody<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
+  const result = schema.safeParse(jsonOf(body));
+  if (result.success) return result.data;
+  const violations = result.error.issues.flatMap((issue) => {
+    const paths =
+      issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
+    return paths.map((path) => ({ field: path.join('.'), description: issue.message }));
+  });
+  throw new A2AError('invalidParams', { violations });
+}
+
+function jsonOf(body: unknown): unknown {
+  if (body instanceof Uint8Array) return body.length > 0 ? parseJson(body, { maxDepth: DEEPEST }) : {};
+  return body ?? {};
+}
