@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { AgentRegistry } from '../agents/index.js';
 import { Config } from '../config/index.js';
 import { A2AError, type Task, TaskState } from '../protocol/index.js';
-import { isTerminal, type Tail, TaskFeed, type TaskScope, TaskStore } from '../tasks/index.js';
+import { EventBus, isTerminal, type Tail, TaskFeed, type TaskScope, TaskStore } from '../tasks/index.js';
 import { TaskCloser } from './task.closer.js';
 import { TurnRunner } from './turn.runner.js';
 
@@ -17,6 +17,7 @@ export class Cancellation {
     private readonly agents: AgentRegistry,
     private readonly runner: TurnRunner,
     private readonly closer: TaskCloser,
+    private readonly bus: EventBus,
   ) {}
 
   /**
@@ -58,8 +59,12 @@ export class Cancellation {
 
   async #stop(taskId: string, running: boolean, metadata: JsonObject | undefined): Promise<void> {
     const claim = running ? undefined : await this.store.acquire(taskId);
-    if (claim) await this.closer.cancel(claim, metadata);
-    else this.runner.cancel(taskId, metadata);
+    if (claim) {
+      await this.closer.cancel(claim, metadata);
+      return;
+    }
+    this.runner.cancel(taskId, metadata);
+    if (!this.runner.get(taskId)) this.bus.tell({ kind: 'cancel', taskId });
   }
 
   async #ended(tail: Tail, ms: number): Promise<void> {

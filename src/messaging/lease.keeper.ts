@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { AgentRegistry } from '../agents/index.js';
 import { Config } from '../config/index.js';
-import { TaskStore, type TurnClaim } from '../tasks/index.js';
+import { EventBus, TaskFeed, TaskStore, type TurnClaim } from '../tasks/index.js';
 import { REASONS } from './failure.reason.js';
 import { TaskCloser } from './task.closer.js';
 import { TurnRunner } from './turn.runner.js';
@@ -26,17 +26,28 @@ export class LeaseKeeper implements OnApplicationBootstrap, OnModuleDestroy {
     private readonly agents: AgentRegistry,
     private readonly runner: TurnRunner,
     private readonly closer: TaskCloser,
+    private readonly feed: TaskFeed,
+    private readonly bus: EventBus,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
     const beat = this.config.leaseMs / 4;
     this.#every(beat, () => this.heartbeat());
-    this.#every(Math.min(beat, LONGEST_SWEEP_MS), () => this.sweep());
+    const sweep = this.#every(Math.min(beat, LONGEST_SWEEP_MS), () => this.sweep());
+    this.runner.onPlace(sweep);
+    this.bus.listen((heard) => {
+      if (heard.kind === 'turn' || heard.kind === 'resync') sweep();
+    });
     await this.sweep();
   }
 
-  onModuleDestroy(): void {
+  /** The heart beats until the last turn is over or handed over; then the readers are let go. */
+  async onModuleDestroy(): Promise<void> {
+    await this.runner
+      .drain(this.config.drainMs)
+      .catch((error: unknown) => LOG.warn({ message: 'turns could not be handed over', cause: error }));
     for (const timer of this.#timers) clearInterval(timer);
+    this.feed.close();
   }
 
   async heartbeat(): Promise<void> {
@@ -49,33 +60,46 @@ export class LeaseKeeper implements OnApplicationBootstrap, OnModuleDestroy {
       const lease = held.get(taskId);
       if (!lease) turn.loseLease();
       else if (lease.cancelRequested) this.runner.cancel(taskId);
+      if (lease) await this.runner.fetch(taskId, lease.inboxSeq);
     }
   }
 
   async sweep(): Promise<void> {
-    const claims = await this.store.takeExpired(BATCH);
+    const free = this.runner.free();
+    if (free.length === 0) return;
+    const claims = await this.store.takeExpired(free, BATCH);
     for (const claim of claims) await this.#takeOver(claim);
+    if (claims.length === BATCH) await this.sweep();
   }
 
   async #takeOver(claim: TurnClaim): Promise<void> {
     const retries = this.agents.get(claim.scope.agent)?.settings.crash.retries ?? 0;
     const rerun = !claim.cancelRequested && claim.attempt <= 1 + retries;
-    LOG.warn({ message: 'turn taken over', task: claim.lease.taskId, attempt: claim.attempt, rerun });
+    if (claim.attempt > 1) {
+      LOG.warn({ message: 'turn taken over', task: claim.lease.taskId, attempt: claim.attempt, rerun });
+    }
     if (rerun) this.runner.start(claim);
     else if (claim.cancelRequested) await this.closer.cancel(claim);
     else await this.closer.fail(claim, REASONS.replicaLost);
   }
 
-  /** Runs the work at a steady pace, never twice at once. The database being away is no news here. */
-  #every(ms: number, work: () => Promise<void>): void {
+  /**
+   * Runs the work at a steady pace, and at once when the function that it answers is called; never twice at the
+   * same time. The database being away is no news here.
+   */
+  #every(ms: number, work: () => Promise<void>): () => void {
     let busy = false;
-    const timer = setInterval(async () => {
+    let again = false;
+    const round = async () => {
+      again = busy;
       if (busy) return;
       busy = true;
       await work().catch((error: unknown) => LOG.debug({ message: 'lease round failed', cause: error }));
       busy = false;
-    }, ms);
-    this.#timers.push(timer.unref());
+      if (again) void round();
+    };
+    this.#timers.push(setInterval(() => void round(), ms).unref());
+    return () => void round();
   }
 }
 

@@ -4,6 +4,8 @@ import type { Message, StreamEvent } from '../protocol/index.js';
 /** The messages that reach a running turn, and how far the agent has read. */
 export class TurnInbox extends Inbox {
   readonly #unread: { message: Message; seq: number }[] = [];
+  readonly #seen = new Set<number>();
+  #newest: number;
   #wake: (() => void) | undefined;
 
   constructor(
@@ -12,13 +14,26 @@ export class TurnInbox extends Inbox {
     private readonly signal: AbortSignal,
   ) {
     super();
+    this.#newest = read;
   }
 
-  /** Adds a delivered entry. An approval is not a message; it waits for the next turn. */
-  put({ response, seq }: StreamEvent): void {
-    if (response.payload.case !== 'message') return;
+  /** Number of the newest entry that has reached this replica. */
+  get newest(): number {
+    return this.#newest;
+  }
+
+  /**
+   * Adds a delivered entry. False: it was here already. An approval is not a message; it waits for the next
+   * turn.
+   */
+  put({ response, seq }: StreamEvent): boolean {
+    if (this.#seen.has(seq!)) return false;
+    this.#seen.add(seq!);
+    this.#newest = Math.max(this.#newest, seq!);
+    if (response.payload.case !== 'message') return true;
     this.#unread.push({ message: response.payload.value, seq: seq! });
     this.#wake?.();
+    return true;
   }
 
   take(): Message | undefined {

@@ -2,7 +2,7 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import { Injectable, Logger } from '@nestjs/common';
 import { type AgentDefinition, AgentRegistry } from '../agents/index.js';
 import type { StreamEvent } from '../protocol/index.js';
-import { Clock, Ids, type Lease, TaskFeed, TaskStore, type TurnClaim } from '../tasks/index.js';
+import { Clock, EventBus, Ids, type Lease, TaskFeed, TaskStore, type TurnClaim } from '../tasks/index.js';
 import { REASONS } from './failure.reason.js';
 import { TaskCloser } from './task.closer.js';
 import { Turn } from './turn.js';
@@ -13,22 +13,17 @@ interface Place {
   readonly lease: Lease;
 }
 
-/** A turn in the queue for its agent. `counted`: it takes a place; a cancelled one goes past the queue. */
-interface Waiting {
-  readonly taskId: string;
-  readonly enter: (counted: boolean) => void;
-}
-
 /**
- * Runs turns, detached from the calls that caused them: at most `concurrency` per agent at once, the rest wait
- * with their lease kept.
+ * Runs turns, detached from the calls that caused them: at most `concurrency` per agent at once. What is above
+ * that is given back to the database, where any replica with a free place finds it.
  */
 @Injectable()
 export class TurnRunner {
   readonly #places = new Map<string, Place>();
   readonly #running = new Map<string, number>();
-  readonly #waiting = new Map<string, Waiting[]>();
-  #idle: (() => void) | undefined;
+  #onPlace: (() => void) | undefined;
+  #onIdle: (() => void) | undefined;
+  #draining = false;
 
   constructor(
     private readonly agents: AgentRegistry,
@@ -37,15 +32,29 @@ export class TurnRunner {
     private readonly clock: Clock,
     private readonly ids: Ids,
     private readonly closer: TaskCloser,
-  ) {}
+    private readonly bus: EventBus,
+  ) {
+    bus.listen((heard) => {
+      if (heard.kind === 'event') void this.fetch(heard.taskId, heard.seq);
+      else if (heard.kind === 'cancel') this.cancel(heard.taskId);
+    });
+  }
 
-  /** Starts the claimed turn and returns at once. Undefined: the agent is not served here, the task is closed. */
+  /**
+   * Starts the claimed turn and returns at once. Undefined: it does not run here. It was given back for want of
+   * a place, or its agent is served nowhere and the task is closed.
+   */
   start(claim: TurnClaim): Turn | undefined {
     const agent = this.agents.get(claim.scope.agent);
     if (!agent) {
       void this.closer.fail(claim, REASONS.agentGone);
       return undefined;
     }
+    if (!this.#hasPlace(agent)) {
+      void this.#giveBack(claim.lease);
+      return undefined;
+    }
+    this.#running.set(agent.id, (this.#running.get(agent.id) ?? 0) + 1);
     const turn = this.#place(claim, agent);
     void this.#run(turn, agent);
     return turn;
@@ -60,14 +69,44 @@ export class TurnRunner {
     this.get(taskId)?.deliver(event);
   }
 
-  /** Cancels the task's turn, if it is here; one that waits for a place is let in to end at once. */
+  /** Cancels the task's turn, if it runs here. */
   cancel(taskId: string, metadata?: JsonObject): void {
+    this.get(taskId)?.cancel(metadata);
+  }
+
+  /** Reads what other replicas have delivered to a turn that runs here, up to `seq`. */
+  async fetch(taskId: string, seq: number): Promise<void> {
     const turn = this.get(taskId);
-    if (!turn) return;
-    turn.cancel(metadata);
-    const queue = this.#waiting.get(turn.claim.scope.agent) ?? [];
-    const at = queue.findIndex((waiting) => waiting.taskId === taskId);
-    if (at >= 0) queue.splice(at, 1)[0]!.enter(false);
+    if (!turn || seq <= turn.newestDelivery) return;
+    try {
+      for (const event of await this.store.deliveries(taskId, turn.read)) turn.deliver(event);
+    } catch (error) {
+      LOG.debug({ message: 'deliveries could not be read; the next heartbeat tries again', cause: error });
+    }
+  }
+
+  /** Agents that can take another turn here. */
+  free(): string[] {
+    return this.agents.list().flatMap((agent) => (this.#hasPlace(agent) ? [agent.id] : []));
+  }
+
+  /** Calls back when an agent that had no place left has one again. */
+  onPlace(free: () => void): void {
+    this.#onPlace = free;
+  }
+
+  /** Takes no more turns, gives running ones `ms` to end, and hands the rest over to other replicas. */
+  async drain(ms: number): Promise<void> {
+    this.#draining = true;
+    await this.#idle(ms);
+    const turns = [...this.#places.values()];
+    if (turns.length === 0) return;
+    await this.store.release(
+      turns.map(({ lease }) => lease),
+      true,
+    );
+    for (const { turn } of turns) turn.loseLease();
+    this.bus.tell({ kind: 'turn' });
   }
 
   /** The leases to keep alive. */
@@ -80,11 +119,11 @@ export class TurnRunner {
   }
 
   /** Resolves when no turn is left, or after the time. */
-  async idle(ms: number): Promise<void> {
+  async #idle(ms: number): Promise<void> {
     if (this.#places.size === 0) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
-      this.#idle = () => {
+      this.#onIdle = () => {
         clearTimeout(timer);
         resolve();
       };
@@ -100,7 +139,6 @@ export class TurnRunner {
 
   async #run(turn: Turn, agent: AgentDefinition): Promise<void> {
     const { lease } = turn.claim;
-    const counted = await this.#enter(agent, lease.taskId);
     try {
       for (let now: Turn | undefined = turn; now; ) {
         const again: boolean = await now.run();
@@ -109,7 +147,7 @@ export class TurnRunner {
     } catch (error) {
       LOG.error({ message: 'a turn broke off', agent: agent.id, task: lease.taskId, cause: error });
     } finally {
-      this.#leave(agent, lease, counted);
+      this.#leave(agent, lease);
     }
   }
 
@@ -119,25 +157,25 @@ export class TurnRunner {
     return claim && this.#place(claim, agent);
   }
 
-  async #enter({ id, settings }: AgentDefinition, taskId: string): Promise<boolean> {
-    const running = this.#running.get(id) ?? 0;
-    if (running < settings.concurrency) {
-      this.#running.set(id, running + 1);
-      return true;
-    }
-    const queue = this.#waiting.get(id) ?? [];
-    this.#waiting.set(id, queue);
-    return new Promise((enter) => queue.push({ taskId, enter }));
+  #hasPlace({ id, settings }: AgentDefinition): boolean {
+    return !this.#draining && (this.#running.get(id) ?? 0) < settings.concurrency;
   }
 
-  #leave({ id }: AgentDefinition, { taskId, token }: Lease, counted: boolean): void {
-    if (this.#places.get(taskId)?.lease.token === token) this.#places.delete(taskId);
-    if (counted) {
-      const next = this.#waiting.get(id)?.shift();
-      if (next) next.enter(true);
-      else this.#running.set(id, this.#running.get(id)! - 1);
+  async #giveBack(lease: Lease): Promise<void> {
+    try {
+      await this.store.release([lease], false);
+      this.bus.tell({ kind: 'turn' });
+    } catch (error) {
+      LOG.warn({ message: 'a turn waits for its lease to run out', task: lease.taskId, cause: error });
     }
-    if (this.#places.size === 0) this.#idle?.();
+  }
+
+  #leave(agent: AgentDefinition, { taskId, token }: Lease): void {
+    const full = !this.#hasPlace(agent);
+    this.#running.set(agent.id, this.#running.get(agent.id)! - 1);
+    if (this.#places.get(taskId)?.lease.token === token) this.#places.delete(taskId);
+    if (this.#places.size === 0) this.#onIdle?.();
+    if (full) this.#onPlace?.();
   }
 }
 

@@ -78,8 +78,17 @@ export class Turn {
 
   /** A message or approval for this task was committed while the turn runs. */
   deliver(event: StreamEvent): void {
-    this.#log.delivered();
-    this.#inbox.put(event);
+    if (this.#inbox.put(event)) this.#log.delivered();
+  }
+
+  /** Number of the newest message or approval that the turn knows of. */
+  get newestDelivery(): number {
+    return this.#inbox.newest;
+  }
+
+  /** Number up to which the agent has read. */
+  get read(): number {
+    return this.#inbox.read;
   }
 
   /**

@@ -3,6 +3,9 @@ import { TaskState } from '../protocol/index.js';
 /** Terminal states as SQL: the last guard of "a terminal task never changes". */
 const ENDED = `(${[TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED].join(', ')})`;
 
+/** The running transaction, in numbers that grow. */
+const TRANSACTION = 'pg_current_xact_id()::text::bigint';
+
 /** A task's log after its snapshot, oldest first, as one JSON array; null when the snapshot is current. */
 const TAIL = `CASE WHEN t.version > t.snapshot_seq THEN
   (SELECT json_agg(e.payload ORDER BY e.seq) FROM task_events e WHERE e.task_id = t.id AND e.seq > t.snapshot_seq)
@@ -11,8 +14,8 @@ const TAIL = `CASE WHEN t.version > t.snapshot_seq THEN
 const SCOPE = 't.organisation = $2 AND t.owner = $3 AND t.agent = $4 AND NOT t.direct';
 
 /**
- * One group of writes: $1 turns' writes, $2 their events, $3 new tasks. Numbers are given here, under the
- * row's lock, so that a turn and a caller's message can write to one task at the same time. `lease_writes`
+ * One group of writes: $1 turns' writes, $2 their events, $3 new tasks, $4 their push configs. Numbers are
+ * given here, under the row's lock, so that a turn and a caller's message can write to one task at the same time. `lease_writes`
  * makes a write that is repeated after a broken connection find nothing to do.
  */
 export const COMMIT = `
@@ -25,6 +28,7 @@ WITH w AS (
     state = coalesce(w.state, t.state),
     status_at = coalesce(w.status_at, t.status_at),
     direct = coalesce(w.direct, t.direct),
+    changed = CASE WHEN w.state IS NULL THEN t.changed ELSE ${TRANSACTION} END,
     snapshot = CASE WHEN w.snapshot_base = t.version THEN w.snapshot ELSE t.snapshot END,
     snapshot_seq = CASE WHEN w.snapshot_base = t.version THEN w.snapshot_seq ELSE t.snapshot_seq END,
     lease_writes = t.lease_writes + w.n,
@@ -32,7 +36,7 @@ WITH w AS (
   FROM w
   WHERE t.id = w.id AND t.lease_token = w.token AND t.lease_writes = w.written AND t.lease_until IS NOT NULL
     AND t.state NOT IN ${ENDED}
-  RETURNING t.id, t.version, w.n, t.lease_until IS NULL AS ended
+  RETURNING t.id, t.version, w.n, t.lease_until IS NULL AS ended, t.push
 ), e AS (
   INSERT INTO task_events (task_id, seq, payload)
   SELECT u.id, u.version - u.n + x.ord, x.payload
@@ -40,7 +44,7 @@ WITH w AS (
 ), c AS (
   SELECT * FROM json_to_recordset($3::json) AS c(id uuid, organisation text, owner text, agent text,
     context_id text, state smallint, status_at timestamptz, payload json, request json, message_key uuid,
-    message_hash uuid, holder text, lease_ms int)
+    message_hash uuid, holder text, lease_ms int, push boolean)
 ), ce AS (
   INSERT INTO task_events (task_id, seq, payload, request, message_key, message_hash)
   SELECT id, 1, payload, request, message_key, message_hash FROM c
@@ -48,13 +52,18 @@ WITH w AS (
   RETURNING task_id
 ), ct AS (
   INSERT INTO tasks (id, organisation, owner, agent, context_id, state, status_at, version, inbox_seq,
-    lease_holder, lease_token, lease_until)
+    lease_holder, lease_token, lease_until, push)
   SELECT c.id, organisation, owner, agent, context_id, state, status_at, 1, 1, holder, 1,
-    clock_timestamp() + lease_ms * interval '1 millisecond'
+    clock_timestamp() + lease_ms * interval '1 millisecond', push
   FROM c JOIN ce ON ce.task_id = c.id
   RETURNING id
+), p AS (
+  INSERT INTO push_configs (task_id, id, url, host, secret, version, cursor)
+  SELECT task_id, p.id, url, host, secret, version, 0
+  FROM json_to_recordset($4::json) AS p(task_id uuid, id text, url text, host text, secret text, version text)
+  JOIN ct ON ct.id = p.task_id
 )
-SELECT id, version, ended FROM u UNION ALL SELECT id, 1, false FROM ct`;
+SELECT id, version, ended, push FROM u UNION ALL SELECT id, 1, false, false FROM ct`;
 
 /** Where a write stands whose commit was not heard of: $1 task, $2 token. Only deliveries carry a request. */
 export const WRITTEN = `
@@ -67,7 +76,7 @@ export const CREATED = 'SELECT id FROM tasks WHERE id = $1';
 /**
  * A message or approval for a task: appended, and the lease taken when no turn runs. $1 task, $2..$4 scope or
  * null, $5 states or null, $6 payload, $7 request, $8 key, $9 hash, $10 holder, $11 lease ms, $12 state,
- * $13 status time.
+ * $13 status time. With a push config, LOCK comes before it in the same transaction and ADD_PUSH after.
  */
 export const DELIVER = `
 WITH old AS (
@@ -81,18 +90,41 @@ WITH old AS (
     inbox_seq = version + 1,
     state = coalesce($12::smallint, state),
     status_at = coalesce($13::timestamptz, status_at),
+    changed = CASE WHEN $12::smallint IS NULL THEN changed ELSE ${TRANSACTION} END,
     lease_holder = CASE WHEN idle THEN $10 ELSE lease_holder END,
     lease_token = CASE WHEN idle THEN lease_token + 1 ELSE lease_token END,
     lease_writes = CASE WHEN idle THEN 0 ELSE lease_writes END,
     lease_until = CASE WHEN idle THEN clock_timestamp() + $11 * interval '1 millisecond' ELSE lease_until END,
     attempt = CASE WHEN idle THEN 1 ELSE attempt END
   FROM old WHERE t.id = old.id
-  RETURNING t.id, version, lease_token, idle
+  RETURNING t.id, version, lease_token, idle, push
 ), e AS (
   INSERT INTO task_events (task_id, seq, payload, request, message_key, message_hash)
   SELECT id, version, $6, $7, $8, $9 FROM u
 )
-SELECT version, lease_token, idle FROM u`;
+SELECT version, lease_token, idle, push FROM u`;
+
+/** All changes to a task's push configs go one after the other: $1 task. */
+export const LOCK = 'SELECT FROM tasks WHERE id = $1 FOR UPDATE';
+
+/**
+ * Adds a push config or replaces the one of the same id, under the task's row lock. $1 task, $2 id, $3 url,
+ * $4 host, $5 secret, $6 version, $7 most configs. One that replaces keeps its place in the log: what was not
+ * delivered yet goes to the new address. No row: there are too many.
+ */
+export const ADD_PUSH = `
+WITH t AS (
+  UPDATE tasks SET push = true WHERE id = $1 RETURNING id, version, state IN ${ENDED} AS ended
+)
+INSERT INTO push_configs AS p (task_id, id, url, host, secret, version, cursor, state)
+SELECT t.id, $2, $3, $4, $5, $6, t.version, CASE WHEN ended THEN 'done' ELSE 'open' END FROM t
+WHERE (SELECT count(*) FROM push_configs o WHERE o.task_id = $1 AND o.id <> $2 AND o.state <> 'deleted') < $7
+ON CONFLICT (task_id, id) DO UPDATE SET
+  url = excluded.url, host = excluded.host, secret = excluded.secret, version = excluded.version, tries = 0,
+  cursor = CASE WHEN p.state = 'deleted' THEN excluded.cursor ELSE p.cursor END,
+  state = CASE WHEN p.state = 'dead' THEN 'open' WHEN p.state = 'deleted' THEN excluded.state ELSE p.state END,
+  due_at = CASE WHEN p.state = 'deleted' THEN 'infinity' WHEN p.cursor < excluded.cursor THEN now() ELSE p.due_at END
+RETURNING cursor`;
 
 export const FIND_MESSAGE = 'SELECT task_id, message_hash FROM task_events WHERE message_key = $1';
 
@@ -125,6 +157,13 @@ SELECT (
 ) AS total, page.* FROM (SELECT 1) AS one LEFT JOIN page ON true
 ORDER BY page.status_at DESC, page.id DESC`;
 
+/** $1..$3 scope, $4 and $5 the last row before, $6 limit. */
+export const CHANGES = `
+SELECT t.id, t.changed, t.version, t.snapshot, ${TAIL} FROM tasks t
+WHERE t.organisation = $1 AND t.owner = $2 AND t.agent = $3 AND NOT t.direct
+  AND (t.changed, t.id) > ($4::bigint, $5::uuid) AND t.changed < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+ORDER BY t.changed, t.id LIMIT $6`;
+
 export const EVENTS = `
 SELECT seq, payload FROM task_events WHERE task_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`;
 
@@ -133,7 +172,7 @@ export const VERSIONS = 'SELECT id, version FROM tasks WHERE id = ANY($1::uuid[]
 export const REQUEST_CANCEL = `
 UPDATE tasks t SET cancel_requested_at = coalesce(cancel_requested_at, clock_timestamp())
 WHERE t.id = $1 AND ${SCOPE} AND t.state NOT IN ${ENDED}
-RETURNING lease_until IS NOT NULL AS running`;
+RETURNING coalesce(lease_until > clock_timestamp(), false) AS running`;
 
 /** What a turn needs to run, joined to rows `t` that were just claimed. */
 const CLAIM = `t.id, t.organisation, t.owner, t.agent, t.lease_token, t.lease_writes, t.attempt,
@@ -141,23 +180,29 @@ const CLAIM = `t.id, t.organisation, t.owner, t.agent, t.lease_token, t.lease_wr
   (SELECT payload FROM task_events e WHERE e.task_id = t.id AND e.seq = t.inbox_seq) AS trigger,
   (SELECT request FROM task_events e WHERE e.task_id = t.id AND e.seq = t.inbox_seq) AS request`;
 
-/** Takes a parked task: $1 task, $2 holder, $3 lease ms. */
+/** Takes a parked, waiting or orphaned task: $1 task, $2 holder, $3 lease ms. */
 export const ACQUIRE = `
 WITH t AS (
   UPDATE tasks SET lease_holder = $2, lease_token = lease_token + 1, lease_writes = 0, attempt = 1,
     lease_until = clock_timestamp() + $3 * interval '1 millisecond'
-  WHERE id = $1 AND lease_until IS NULL AND NOT direct AND state NOT IN ${ENDED}
+  WHERE id = $1 AND (lease_until IS NULL OR lease_until < clock_timestamp()) AND NOT direct
+    AND state NOT IN ${ENDED}
   RETURNING *
 )
 SELECT ${CLAIM} FROM t`;
 
-/** Takes over turns whose lease has run out: $1 holder, $2 lease ms, $3 limit. */
+/**
+ * Takes over turns whose lease has run out: $1 holder, $2 lease ms, $3 limit, $4 agents. A lease without holder
+ * was given back before its agent ran. After five minutes anybody takes a turn: its agent is served nowhere.
+ */
 export const TAKE_EXPIRED = `
 WITH t AS (
-  UPDATE tasks SET lease_holder = $1, lease_token = lease_token + 1, lease_writes = 0, attempt = attempt + 1,
+  UPDATE tasks SET lease_holder = $1, lease_token = lease_token + 1, lease_writes = 0,
+    attempt = attempt + CASE WHEN lease_holder IS NULL THEN 0 ELSE 1 END,
     lease_until = clock_timestamp() + $2 * interval '1 millisecond'
   WHERE id IN (
     SELECT id FROM tasks WHERE lease_until < clock_timestamp()
+      AND (agent = ANY($4::text[]) OR lease_until < clock_timestamp() - interval '5 minutes')
     ORDER BY lease_until LIMIT $3 FOR UPDATE SKIP LOCKED
   )
   RETURNING *
@@ -181,7 +226,17 @@ WITH held AS (
 ), u AS (
   UPDATE tasks t SET lease_until = clock_timestamp() + $2 * interval '1 millisecond' FROM free WHERE t.id = free.id
 )
-SELECT t.id, t.cancel_requested_at IS NOT NULL AS cancel_requested
+SELECT t.id, t.cancel_requested_at IS NOT NULL AS cancel_requested, t.inbox_seq
 FROM tasks t JOIN held h ON h.id = t.id AND h.token = t.lease_token WHERE t.lease_until IS NOT NULL`;
+
+/** Gives leases back: $1 leases, $2 whether their agents had begun. */
+export const RELEASE = `
+UPDATE tasks t SET lease_until = clock_timestamp(), lease_holder = CASE WHEN $2 THEN lease_holder END
+FROM json_to_recordset($1::json) AS h(id uuid, token bigint)
+WHERE t.id = h.id AND t.lease_token = h.token AND t.lease_until IS NOT NULL`;
+
+/** Only deliveries carry a request. */
+export const DELIVERIES = `
+SELECT seq, payload FROM task_events WHERE task_id = $1 AND seq > $2 AND request IS NOT NULL ORDER BY seq`;
 
 export const PAGE_SECRET = `SELECT value FROM deployment_secrets WHERE name = 'page-token'`;

@@ -6,6 +6,7 @@ import {
   StreamResponseSchema,
   type Task,
 } from '../protocol/index.js';
+import { addPushTarget } from './postgres-push.target.js';
 import { type LogOptions, PostgresTaskLog } from './postgres-task.log.js';
 import * as sql from './postgres-task.sql.js';
 import {
@@ -18,9 +19,12 @@ import {
 } from './task.rows.js';
 import {
   type CancelMark,
+  type ChangeQuery,
+  type Changes,
   type Committed,
   type Delivered,
   type Delivery,
+  type HeldLease,
   type Lease,
   type NewTask,
   type StoredTask,
@@ -33,7 +37,15 @@ import {
 } from './task.store.js';
 
 const UNIQUE_VIOLATION = '23505';
+const NIL = '00000000-0000-0000-0000-000000000000';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+interface DeliveredRow {
+  readonly version: number;
+  readonly lease_token: number;
+  readonly idle: boolean;
+  readonly push: boolean;
+}
 
 /** Tasks in Postgres: hand-written statements, each one round trip. */
 export class PostgresTaskStore extends TaskStore {
@@ -59,19 +71,27 @@ export class PostgresTaskStore extends TaskStore {
     if (!UUID.test(delivery.taskId)) return undefined;
     const payload = encodeMessageText(StreamResponseSchema, delivery.event);
     try {
-      const rows = await this.#rows<{ version: number; lease_token: number; idle: boolean }>(
-        'deliver',
-        sql.DELIVER,
-        this.#deliveryValues(delivery, payload),
-      );
-      const row = rows[0];
+      const row = await this.#deliver(delivery, this.#deliveryValues(delivery, payload));
       if (!row) return undefined;
+      if (row.push) this.options.onPush?.(delivery.taskId);
       const event = new StreamEvent(delivery.event, row.version, payload);
       return { event, lease: row.idle ? { taskId: delivery.taskId, token: row.lease_token } : undefined };
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION) return 'duplicate';
       throw error;
     }
+  }
+
+  async #deliver({ taskId, push }: Delivery, values: unknown[]): Promise<DeliveredRow | undefined> {
+    const deliver = { name: 'deliver', text: sql.DELIVER, values };
+    if (!push) return (await available(this.postgres.query<DeliveredRow>(deliver))).rows[0];
+    const work = this.postgres.transaction(async (client) => {
+      await client.query(sql.LOCK, [taskId]);
+      const row = (await client.query<DeliveredRow>(deliver)).rows[0];
+      if (row) await addPushTarget(client, taskId, push);
+      return row;
+    });
+    return available(work);
   }
 
   #deliveryValues({ taskId, scope, states, request, identity, state, statusAt }: Delivery, payload: string) {
@@ -141,6 +161,14 @@ export class PostgresTaskStore extends TaskStore {
     return { tasks, total: rows[0]?.total ?? 0, more: rows.length > limit };
   }
 
+  async changes({ scope, after, limit }: ChangeQuery): Promise<Changes> {
+    const { transaction, id } = after ?? { transaction: 0, id: NIL };
+    const values = [...owner(scope), transaction, id, limit];
+    const rows = await this.#rows<TaskRow & { id: string; changed: number }>('changes', sql.CHANGES, values);
+    const last = rows.at(-1);
+    return { tasks: rows.map(storedTask), position: last && { transaction: last.changed, id: last.id } };
+  }
+
   async events(taskId: string, seq: number, limit: number): Promise<StreamEvent[]> {
     return (await this.#rows<EventRow>('events', sql.EVENTS, [taskId, seq, limit])).map(storedEvent);
   }
@@ -161,20 +189,30 @@ export class PostgresTaskStore extends TaskStore {
     return rows[0] && this.#whole(rows[0]);
   }
 
-  async renew(leases: readonly Lease[]): Promise<readonly { taskId: string; cancelRequested: boolean }[]> {
-    const held = JSON.stringify(leases.map(({ taskId, token }) => ({ id: taskId, token })));
-    const rows = await this.#rows<{ id: string; cancel_requested: boolean }>('renew', sql.RENEW, [
-      held,
-      this.options.leaseMs,
-    ]);
-    return rows.map((row) => ({ taskId: row.id, cancelRequested: row.cancel_requested }));
+  async renew(leases: readonly Lease[]): Promise<readonly HeldLease[]> {
+    type Row = { id: string; cancel_requested: boolean; inbox_seq: number };
+    const rows = await this.#rows<Row>('renew', sql.RENEW, [leaseRows(leases), this.options.leaseMs]);
+    return rows.map((row) => ({
+      taskId: row.id,
+      cancelRequested: row.cancel_requested,
+      inboxSeq: row.inbox_seq,
+    }));
   }
 
-  async takeExpired(limit: number): Promise<TurnClaim[]> {
+  async release(leases: readonly Lease[], begun: boolean): Promise<void> {
+    await this.#rows('release', sql.RELEASE, [leaseRows(leases), begun]);
+  }
+
+  async takeExpired(agents: readonly string[], limit: number): Promise<TurnClaim[]> {
     const { holder, leaseMs } = this.options;
-    const rows = await this.#rows<ClaimRow>('take-expired', sql.TAKE_EXPIRED, [holder, leaseMs, limit]);
+    const values = [holder, leaseMs, limit, agents];
+    const rows = await this.#rows<ClaimRow>('take-expired', sql.TAKE_EXPIRED, values);
     const claims = await Promise.all(rows.map((row) => this.#whole(row)));
     return claims.filter((claim) => claim !== undefined);
+  }
+
+  async deliveries(taskId: string, seq: number): Promise<StreamEvent[]> {
+    return (await this.#rows<EventRow>('deliveries', sql.DELIVERIES, [taskId, seq])).map(storedEvent);
   }
 
   async reload({ taskId, token }: Lease): Promise<TurnClaim | undefined> {
@@ -192,6 +230,10 @@ export class PostgresTaskStore extends TaskStore {
   async #rows<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
     return (await available(this.postgres.query<Row>({ name, text, values }))).rows;
   }
+}
+
+function leaseRows(leases: readonly Lease[]): string {
+  return JSON.stringify(leases.map(({ taskId, token }) => ({ id: taskId, token })));
 }
 
 function owner({ organisation, owner, agent }: TaskScope): string[] {

@@ -1,4 +1,5 @@
 import type { StreamEvent } from '../protocol/index.js';
+import type { EventBus } from './event.bus.js';
 import type { TaskStore } from './task.store.js';
 
 /** Committed events kept in memory per followed task; a reader further behind reads the table. */
@@ -14,16 +15,27 @@ export class TaskFeed {
   readonly #topics = new Map<string, Topic>();
   #poll: NodeJS.Timeout | undefined;
 
-  constructor(private readonly store: Pick<TaskStore, 'events' | 'versions'>) {}
-
-  /** Tells of committed events, in order. */
-  publish(taskId: string, events: readonly StreamEvent[]): void {
-    this.#topics.get(taskId)?.push(events);
+  constructor(
+    private readonly store: Pick<TaskStore, 'events' | 'versions'>,
+    private readonly bus: EventBus,
+  ) {
+    bus.listen((heard) => {
+      if (heard.kind === 'event') this.#topics.get(heard.taskId)?.raise(heard.seq);
+      else if (heard.kind === 'resync') void this.#catchUp([...this.#topics.values()]);
+    });
   }
 
-  /** Tells that events up to `seq` are committed somewhere. */
-  hint(taskId: string, seq: number): void {
-    this.#topics.get(taskId)?.raise(seq);
+  /** Tells readers here, and other replicas, of committed events, in order. */
+  publish(taskId: string, events: readonly StreamEvent[]): void {
+    const last = events.at(-1)?.seq;
+    if (last === undefined) return;
+    this.#topics.get(taskId)?.push(events);
+    this.bus.tell({ kind: 'event', taskId, seq: last });
+  }
+
+  /** Ends every reader: the replica goes down. */
+  close(): void {
+    for (const topic of this.#topics.values()) for (const tail of topic.tails) void tail.return();
   }
 
   /**
@@ -32,7 +44,10 @@ export class TaskFeed {
    * when `signal` aborts or the iterator is returned. Errors: those of the store.
    */
   follow(taskId: string, seq: number, signal?: AbortSignal): Tail {
-    return new Tail(this.#enter(taskId), seq, this.store, () => this.#leave(taskId), signal);
+    const topic = this.#topic(taskId);
+    const { store } = this;
+    const tail = new Tail(topic, seq, { store, leave: (tail) => this.#leave(topic, tail), signal });
+    return tail;
   }
 
   /** Tasks that are being followed. */
@@ -40,33 +55,34 @@ export class TaskFeed {
     return this.#topics.size;
   }
 
-  #enter(taskId: string): Topic {
+  #topic(taskId: string): Topic {
     let topic = this.#topics.get(taskId);
     if (!topic) {
       topic = new Topic(taskId);
       this.#topics.set(taskId, topic);
     }
-    topic.readers++;
-    this.#poll ??= setInterval(() => void this.#catchUp(), POLL_MS).unref();
+    this.#poll ??= setInterval(() => void this.#pollQuiet(), POLL_MS).unref();
     return topic;
   }
 
-  #leave(taskId: string): void {
-    const topic = this.#topics.get(taskId);
-    if (!topic || --topic.readers > 0) return;
-    this.#topics.delete(taskId);
+  #leave(topic: Topic, tail: Tail): void {
+    topic.tails.delete(tail);
+    if (topic.tails.size > 0 || !this.#topics.delete(topic.taskId)) return;
     if (this.#topics.size > 0) return;
     clearInterval(this.#poll);
     this.#poll = undefined;
   }
 
   /** One look-up for all followed tasks that nothing was heard of since the last. */
-  async #catchUp(): Promise<void> {
-    const quiet = [...this.#topics.values()].filter((topic) => topic.quiet());
-    if (quiet.length === 0) return;
+  #pollQuiet(): Promise<void> {
+    return this.#catchUp([...this.#topics.values()].filter((topic) => topic.quiet()));
+  }
+
+  async #catchUp(topics: readonly Topic[]): Promise<void> {
+    if (topics.length === 0) return;
     try {
-      const versions = await this.store.versions(quiet.map((topic) => topic.taskId));
-      for (const [taskId, seq] of versions) this.hint(taskId, seq);
+      const versions = await this.store.versions(topics.map((topic) => topic.taskId));
+      for (const [taskId, seq] of versions) this.#topics.get(taskId)?.raise(seq);
     } catch {
       // The database is away; the next round asks again.
     }
@@ -75,7 +91,7 @@ export class TaskFeed {
 
 /** What is known of one followed task: its newest number and its newest events. */
 class Topic {
-  readers = 0;
+  readonly tails = new Set<Tail>();
   #head = 0;
   #ring: StreamEvent[] = [];
   #heard = false;
@@ -129,6 +145,12 @@ class Topic {
   }
 }
 
+interface TailSource {
+  readonly store: Pick<TaskStore, 'events'>;
+  readonly leave: (tail: Tail) => void;
+  readonly signal?: AbortSignal;
+}
+
 /** One reader of one task's log. Not a generator: `return` has to end a wait for the next event. */
 export class Tail implements AsyncIterableIterator<readonly StreamEvent[]> {
   #done = false;
@@ -137,12 +159,11 @@ export class Tail implements AsyncIterableIterator<readonly StreamEvent[]> {
   constructor(
     private readonly topic: Topic,
     private seq: number,
-    private readonly store: Pick<TaskStore, 'events'>,
-    private readonly leave: () => void,
-    private readonly signal?: AbortSignal,
+    private readonly from: TailSource,
   ) {
-    if (signal?.aborted) this.#finish();
-    else signal?.addEventListener('abort', this.#finish);
+    topic.tails.add(this);
+    if (from.signal?.aborted) this.#finish();
+    else from.signal?.addEventListener('abort', this.#finish);
   }
 
   [Symbol.asyncIterator](): this {
@@ -163,7 +184,7 @@ export class Tail implements AsyncIterableIterator<readonly StreamEvent[]> {
         continue;
       }
       const events =
-        this.topic.after(this.seq) ?? (await this.store.events(this.topic.taskId, this.seq, RING));
+        this.topic.after(this.seq) ?? (await this.from.store.events(this.topic.taskId, this.seq, RING));
       if (this.#done) break;
       if (events.length === 0) {
         await this.#change();
@@ -190,11 +211,11 @@ export class Tail implements AsyncIterableIterator<readonly StreamEvent[]> {
   #finish = (): void => {
     if (this.#done) return;
     this.#done = true;
-    this.signal?.removeEventListener('abort', this.#finish);
+    this.from.signal?.removeEventListener('abort', this.#finish);
     if (this.#wake) {
       this.topic.forget(this.#wake);
       this.#wake();
     }
-    this.leave();
+    this.from.leave(this);
   };
 }

@@ -29,6 +29,20 @@ export interface MessageIdentity {
   readonly hash: string;
 }
 
+/** Where a task's events are posted to, checked and with its secrets encrypted. Comes with the first message. */
+export interface PushTarget {
+  readonly id: string;
+  readonly url: string;
+  readonly host: string;
+  /** Encrypted; undefined when there is none. */
+  readonly secret?: string;
+  /** The protocol version that the receiver reads. */
+  readonly version: string;
+}
+
+/** Most push configs of one task. */
+export const MOST_PUSH_CONFIGS = 20;
+
 export interface NewTask {
   readonly scope: TaskScope;
   /** The log's first event: the SUBMITTED task with the caller's message in its history. */
@@ -36,6 +50,7 @@ export interface NewTask {
   readonly request: TurnRequest;
   /** Undefined where the agent does not want idempotent sends. */
   readonly identity?: MessageIdentity;
+  readonly push?: PushTarget;
 }
 
 /** The runner's events, in order, under its lease. */
@@ -74,6 +89,7 @@ export interface Delivery {
   /** The state that the event brings, with its time. */
   readonly state?: TaskState;
   readonly statusAt?: number;
+  readonly push?: PushTarget;
 }
 
 export interface Delivered {
@@ -102,8 +118,15 @@ export interface TurnClaim {
   readonly request: TurnRequest;
 }
 
+export interface HeldLease {
+  readonly taskId: string;
+  readonly cancelRequested: boolean;
+  /** Number of the newest message or approval. */
+  readonly inboxSeq: number;
+}
+
 export interface CancelMark {
-  /** A turn is running somewhere; otherwise the task is parked. */
+  /** A turn is running somewhere; otherwise the task is parked, or waits for a place or a new replica. */
   readonly running: boolean;
 }
 
@@ -116,6 +139,25 @@ export interface TaskQuery {
   readonly limit: number;
   /** The last task of the page before: its status time (milliseconds) and id. */
   readonly after?: { readonly statusAt: number; readonly id: string };
+}
+
+export interface ChangeQuery {
+  readonly scope: TaskScope;
+  /** Where the last page ended; undefined from the beginning. */
+  readonly after?: ChangePosition;
+  readonly limit: number;
+}
+
+/** A place in the order in which a caller's tasks changed: transaction and task. */
+export interface ChangePosition {
+  readonly transaction: number;
+  readonly id: string;
+}
+
+export interface Changes {
+  readonly tasks: readonly StoredTask[];
+  /** After the last of the tasks; undefined when there are none. */
+  readonly position?: ChangePosition;
 }
 
 export interface TaskPage {
@@ -137,7 +179,10 @@ export abstract class TaskStore {
    * Undefined: refused, the lease is lost or the task has ended.
    */
   abstract append(write: TurnWrite): Promise<Committed | undefined>;
-  /** Appends a delivery and takes the lease when no turn runs, in one step. Undefined: refused. */
+  /**
+   * Appends a delivery and takes the lease when no turn runs, in one step. Undefined: refused.
+   * @throws A2AError `invalidParams` when it brings one push config too many
+   */
   abstract deliver(delivery: Delivery): Promise<Delivered | 'duplicate' | undefined>;
   /** Any caller's task with its newest request, for operators. Undefined: there is none. */
   abstract find(taskId: string): Promise<Omit<TurnClaim, 'lease'> | undefined>;
@@ -147,6 +192,11 @@ export abstract class TaskStore {
   /** The caller's task with everything committed, or undefined. One statement. */
   abstract read(taskId: string, scope: TaskScope): Promise<StoredTask | undefined>;
   abstract list(query: TaskQuery): Promise<TaskPage>;
+  /**
+   * Tasks whose status changed after a position, in the order of the changes, none left out: a change shows
+   * once no older transaction is running any more. A task that changed twice shows once, as it is now.
+   */
+  abstract changes(query: ChangeQuery): Promise<Changes>;
   /** Tasks of one context, newest first. */
   abstract context(contextId: string, scope: TaskScope, limit: number): Promise<Task[]>;
   abstract readMany(taskIds: readonly string[], scope: TaskScope): Promise<Task[]>;
@@ -157,12 +207,22 @@ export abstract class TaskStore {
 
   /** Marks the task for cancelling. Undefined: not this caller's, or ended. */
   abstract requestCancel(taskId: string, scope: TaskScope): Promise<CancelMark | undefined>;
-  /** Takes the lease of a task without a running turn. Undefined: one runs, or it has ended. */
+  /** Takes the lease of a task that no living replica has. Undefined: one has, or the task has ended. */
   abstract acquire(taskId: string): Promise<TurnClaim | undefined>;
-  /** Prolongs leases. Answers the ones still held; those with a cancel mark say so. */
-  abstract renew(leases: readonly Lease[]): Promise<readonly { taskId: string; cancelRequested: boolean }[]>;
-  /** Takes over turns whose lease has run out, oldest first. */
-  abstract takeExpired(limit: number): Promise<TurnClaim[]>;
+  /** Prolongs leases. Answers the ones still held. */
+  abstract renew(leases: readonly Lease[]): Promise<readonly HeldLease[]>;
+  /**
+   * Gives turns to whoever takes them next, at once. `begun`: the agent has run, so that the agent's policy
+   * decides whether it may again; otherwise the turn only waited for a place.
+   */
+  abstract release(leases: readonly Lease[], begun: boolean): Promise<void>;
+  /**
+   * Takes over turns of these agents whose lease has run out or was given back, oldest first; and of any agent
+   * after a long time, since then nobody serves it.
+   */
+  abstract takeExpired(agents: readonly string[], limit: number): Promise<TurnClaim[]>;
+  /** Messages and approvals of the task after `seq`, in order. */
+  abstract deliveries(taskId: string, seq: number): Promise<StreamEvent[]>;
   /** What a running turn needs for its next one: the trigger after `seq`. Undefined: the lease is lost. */
   abstract reload(lease: Lease): Promise<TurnClaim | undefined>;
 }

@@ -1,25 +1,52 @@
 import { hostname } from 'node:os';
-import { Module } from '@nestjs/common';
+import { Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config/index.js';
 import { Postgres } from '../database/index.js';
 import { Clock, Ids, SystemClock, TimeOrderedIds } from './clock.js';
+import { EventBus } from './event.bus.js';
 import { PageTokens } from './page.token.js';
+import { PostgresEventBus } from './postgres-event.bus.js';
 import { PAGE_SECRET } from './postgres-task.sql.js';
 import { PostgresTaskStore } from './postgres-task.store.js';
+import { PushSignal } from './push.signal.js';
 import { TaskFeed } from './task.feed.js';
 import { TaskStore } from './task.store.js';
 
+/** Tells this replica from all others, also from itself before a restart. Without spaces. */
+class ReplicaName {
+  constructor(readonly value: string) {}
+}
+
 @Module({
   providers: [
+    PushSignal,
     { provide: Clock, useClass: SystemClock },
     { provide: Ids, useClass: TimeOrderedIds },
     {
-      provide: TaskStore,
-      inject: [Postgres, Config, Ids],
-      useFactory: (postgres: Postgres, { leaseMs }: Config, ids: Ids) =>
-        new PostgresTaskStore(postgres, { holder: `${hostname()}/${ids.next()}`, leaseMs }),
+      provide: ReplicaName,
+      inject: [Ids],
+      useFactory: (ids: Ids) => new ReplicaName(`${hostname()}/${ids.next()}`),
     },
-    { provide: TaskFeed, inject: [TaskStore], useFactory: (store: TaskStore) => new TaskFeed(store) },
+    {
+      provide: TaskStore,
+      inject: [Postgres, Config, ReplicaName, PushSignal],
+      useFactory: (postgres: Postgres, { leaseMs }: Config, { value }: ReplicaName, push: PushSignal) =>
+        new PostgresTaskStore(postgres, {
+          holder: value,
+          leaseMs,
+          onPush: (taskId) => push.raise(taskId),
+        }),
+    },
+    {
+      provide: EventBus,
+      inject: [Postgres, ReplicaName],
+      useFactory: (postgres: Postgres, { value }: ReplicaName) => new PostgresEventBus(postgres, value),
+    },
+    {
+      provide: TaskFeed,
+      inject: [TaskStore, EventBus],
+      useFactory: (store: TaskStore, bus: EventBus) => new TaskFeed(store, bus),
+    },
     {
       provide: PageTokens,
       inject: [Postgres],
@@ -29,6 +56,16 @@ import { TaskStore } from './task.store.js';
       },
     },
   ],
-  exports: [Clock, Ids, TaskStore, TaskFeed, PageTokens],
+  exports: [PushSignal, Clock, Ids, TaskStore, EventBus, TaskFeed, PageTokens],
 })
-export class TasksModule {}
+export class TasksModule implements OnApplicationBootstrap, OnApplicationShutdown {
+  constructor(private readonly bus: EventBus) {}
+
+  onApplicationBootstrap(): Promise<void> {
+    return this.bus.start();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.bus.stop();
+  }
+}

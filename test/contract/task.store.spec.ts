@@ -34,7 +34,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-function newTask(contextId = randomUUID(), at = Date.now()) {
+function newTask(contextId: string = randomUUID(), at = Date.now()) {
   const id = randomUUID();
   const message = { messageId: randomUUID(), taskId: id, contextId, role: 1, parts: [text('hello')] };
   return create(TaskSchema, {
@@ -133,7 +133,7 @@ describe('a task store', () => {
     const short = new PostgresTaskStore(postgres, { holder: 'short', leaseMs: 0 });
     const task = newTask();
     const lease = (await short.create({ scope: alice, task, request: { metadata: { k: 'v' } } }))!;
-    const claims = await rival.takeExpired(100);
+    const claims = await rival.takeExpired(['echo'], 100);
     const claim = claims.find((c) => c.lease.taskId === task.id)!;
     expect(claim.attempt).toBe(2);
     expect(claim.request).toEqual({ metadata: { k: 'v' } });
@@ -144,7 +144,9 @@ describe('a task store', () => {
       await rival.append({ lease: claim.lease, written: 0, events: [chunk(task.id, 'new')] }),
     ).toBeDefined();
     expect(await short.renew([lease])).toEqual([]);
-    expect(await rival.renew([claim.lease])).toEqual([{ taskId: task.id, cancelRequested: false }]);
+    expect(await rival.renew([claim.lease])).toEqual([
+      { taskId: task.id, cancelRequested: false, inboxSeq: 1 },
+    ]);
   });
 
   it('hands an expired turn to one of two that ask at once', async () => {
@@ -155,7 +157,7 @@ describe('a task store', () => {
       ids.add(task.id);
       await short.create({ scope: alice, task, request: {} });
     }
-    const taken = await Promise.all([store.takeExpired(100), rival.takeExpired(100)]);
+    const taken = await Promise.all([store.takeExpired(['echo'], 100), rival.takeExpired(['echo'], 100)]);
     const mine = taken.flat().filter((claim) => ids.has(claim.lease.taskId));
     expect(mine).toHaveLength(20);
     expect(new Set(mine.map((claim) => claim.lease.taskId)).size).toBe(20);

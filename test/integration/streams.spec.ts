@@ -23,7 +23,10 @@ const textOf = (task: Task) => task.artifacts[0]?.parts.map((part) => part.conte
 const read = (replica: Replica, id: string) => replica.service.getTask({ id } as never, call());
 type Replica = ReturnType<House['replica']>;
 
-const chunks = (count: number, pace: () => Promise<void> = async () => {}): ReplicaOptions['script'] =>
+const chunks = (
+  count: number,
+  pace: (chunk: number) => Promise<void> = async () => {},
+): ReplicaOptions['script'] =>
   async function* () {
     yield working();
     for (let i = 0; i < count; i++) {

@@ -2,12 +2,13 @@ import { create } from '@bufbuild/protobuf';
 import { TaskService } from '../../src/a2a/task.service.js';
 import {
   AGENT_SETTINGS,
+  type AgentDefinition,
   type AgentEvent,
   AgentExecutor,
   type AgentSettings,
   type TurnContext,
 } from '../../src/agents/index.js';
-import { CardService } from '../../src/cards/index.js';
+import type { CardService } from '../../src/cards/index.js';
 import { Postgres } from '../../src/database/index.js';
 import { Cancellation, Intake, TurnRunner } from '../../src/messaging/index.js';
 import { LeaseKeeper } from '../../src/messaging/lease.keeper.js';
@@ -21,10 +22,14 @@ import {
   type StreamResponse,
 } from '../../src/protocol/index.js';
 import { PageTokens, SystemClock, TaskFeed, TimeOrderedIds } from '../../src/tasks/index.js';
+import { PostgresEventBus } from '../../src/tasks/postgres-event.bus.js';
 import { PostgresTaskStore } from '../../src/tasks/postgres-task.store.js';
 import { testConfig } from './config.js';
 import { FakeAgents, fakeAgent } from './fake.agents.js';
 import { createDatabase } from './postgres.js';
+
+/** The operations on tasks do not ask for cards. */
+const NO_CARDS = {} as CardService;
 
 type Script = (turn: TurnContext) => AsyncIterable<AgentEvent>;
 
@@ -48,6 +53,8 @@ export class ScriptedExecutor extends AgentExecutor {
 export interface ReplicaOptions {
   readonly script: Script;
   readonly settings?: Partial<AgentSettings>;
+  /** More of the agent's definition. */
+  readonly agent?: Partial<AgentDefinition>;
   readonly leaseMs?: number;
 }
 
@@ -56,29 +63,39 @@ export class Replica {
   readonly executor: ScriptedExecutor;
   readonly postgres: Postgres;
   readonly store: PostgresTaskStore;
+  readonly bus: PostgresEventBus;
   readonly feed: TaskFeed;
   readonly runner: TurnRunner;
   readonly keeper: LeaseKeeper;
   readonly service: TaskService;
   readonly approvals: TurnApprovals;
 
-  constructor(url: string, { script, settings, leaseMs = 5_000 }: ReplicaOptions) {
+  constructor(url: string, { script, settings, agent, leaseMs = 5_000 }: ReplicaOptions) {
     const config = testConfig({ PARLEY_DATABASE_URL: url, PARLEY_LEASE_MS: `${leaseMs}` });
     const clock = new SystemClock();
     const ids = new TimeOrderedIds();
     this.executor = new ScriptedExecutor(script);
     const agents = new FakeAgents([
-      fakeAgent({ executor: this.executor, settings: { ...AGENT_SETTINGS, ...settings } }),
+      fakeAgent({ ...agent, executor: this.executor, settings: { ...AGENT_SETTINGS, ...settings } }),
     ]);
     this.postgres = new Postgres(config);
     this.store = new PostgresTaskStore(this.postgres, { holder: ids.next(), leaseMs });
-    this.feed = new TaskFeed(this.store);
+    this.bus = new PostgresEventBus(this.postgres, ids.next());
+    this.feed = new TaskFeed(this.store, this.bus);
     const closer = new TaskCloser(this.store, this.feed, clock, ids);
-    this.runner = new TurnRunner(agents, this.store, this.feed, clock, ids, closer);
-    this.keeper = new LeaseKeeper(config, this.store, agents, this.runner, closer);
+    this.runner = new TurnRunner(agents, this.store, this.feed, clock, ids, closer, this.bus);
+    this.keeper = new LeaseKeeper(config, this.store, agents, this.runner, closer, this.feed, this.bus);
     this.approvals = new TurnApprovals(this.store, this.feed, clock, this.runner);
     const intake = new Intake(agents, this.store, this.feed, this.runner, clock, ids);
-    const cancellation = new Cancellation(config, this.store, this.feed, agents, this.runner, closer);
+    const cancellation = new Cancellation(
+      config,
+      this.store,
+      this.feed,
+      agents,
+      this.runner,
+      closer,
+      this.bus,
+    );
     this.service = new TaskService(
       agents,
       intake,
@@ -87,13 +104,20 @@ export class Replica {
       this.store,
       this.feed,
       new PageTokens('secret'),
-      new CardService(agents),
+      NO_CARDS,
     );
   }
 
+  /** Lets the replica beat, sweep and listen as a served one does. */
+  async live(): Promise<this> {
+    await this.bus.start();
+    await this.keeper.onApplicationBootstrap();
+    return this;
+  }
+
   async close(): Promise<void> {
-    this.keeper.onModuleDestroy();
-    await this.runner.idle(5_000);
+    await this.keeper.onModuleDestroy();
+    await this.bus.stop();
     await this.postgres.onApplicationShutdown();
   }
 }

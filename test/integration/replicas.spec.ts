@@ -1,0 +1,217 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  artifact,
+  authRequired,
+  completed,
+  inputRequired,
+  textPart,
+  working,
+} from '../../src/agents/index.js';
+import { type Task, TaskState } from '../../src/protocol/index.js';
+import { call, collect, House, type Replica, type ReplicaOptions, send, until } from '../support/house.js';
+
+let house: House;
+beforeEach(async () => {
+  house = await House.open();
+});
+afterEach(() => house.close());
+
+const state = (task: Task) => TaskState[task.status!.state];
+const read = (replica: Replica, id: string) => replica.service.getTask({ id } as never, call());
+const cancel = (replica: Replica, id: string) => replica.service.cancelTask({ id } as never, call());
+
+async function begin(replica: Replica, text = 'go'): Promise<string> {
+  const reply = await replica.service.sendMessage(send(text, { now: true }), call());
+  return (reply.payload.value as Task).id;
+}
+
+async function pair(options: ReplicaOptions, other: ReplicaOptions = options): Promise<[Replica, Replica]> {
+  const replicas: [Replica, Replica] = [house.replica(options), house.replica(other)];
+  await Promise.all(replicas.map((replica) => replica.live()));
+  return replicas;
+}
+
+const untilAborted = (signal: AbortSignal) => pause(60_000, undefined, { signal }).catch(() => undefined);
+
+describe('two replicas over one database', () => {
+  it('bring events of a turn on one to a reader on the other well before the next poll (B67)', async () => {
+    let go = () => {};
+    const [a, b] = await pair({
+      script: async function* () {
+        yield working();
+        await new Promise<void>((resolve) => (go = resolve));
+        for (let i = 0; i < 50; i++) {
+          yield artifact({ artifactId: 'x', parts: [textPart(`${i}`)] }, { append: i > 0 });
+        }
+        yield completed();
+      },
+    });
+    const id = await begin(a);
+    await until(async () => state(await read(b, id)) === 'WORKING');
+    const stream = collect(await b.service.subscribeToTask({ id } as never, call()));
+    const started = performance.now();
+    go();
+    expect(await stream).toHaveLength(52);
+    expect(performance.now() - started).toBeLessThan(900);
+  });
+
+  it('lose no event when the connection for hints is cut', async () => {
+    const [a, b] = await pair({
+      script: async function* () {
+        yield working();
+        for (let i = 0; i < 20; i++) {
+          yield artifact({ artifactId: 'x', parts: [textPart(`${i}`)] }, { append: i > 0 });
+          await pause(20);
+        }
+        yield completed();
+      },
+    });
+    const id = await begin(a);
+    const stream = collect(await b.service.subscribeToTask({ id } as never, call()));
+    await a.postgres.query({
+      text: "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'parley events'",
+    });
+    const responses = await stream;
+    expect(responses.at(-1)?.payload.case).toBe('statusUpdate');
+    const text = responses.flatMap(({ payload }) =>
+      payload.case === 'artifactUpdate' ? [payload.value.artifact?.parts[0]?.content.value] : [],
+    );
+    const first = responses[0]?.payload.value as Task;
+    const before = first.artifacts[0]?.parts.map((part) => part.content.value) ?? [];
+    expect([...before, ...text]).toEqual(Array.from({ length: 20 }, (_, i) => `${i}`));
+    await until(() => a.bus.connected && b.bus.connected);
+  });
+
+  it('cancel a turn that runs on the other, within a second (S002-109)', async () => {
+    const [a, b] = await pair({
+      script: async function* (turn) {
+        yield working();
+        await untilAborted(turn.signal);
+      },
+    });
+    const id = await begin(a);
+    await until(async () => state(await read(b, id)) === 'WORKING');
+    const started = performance.now();
+    const cancelled = await Promise.all([cancel(b, id), cancel(b, id), cancel(a, id)]);
+    expect(cancelled.map(state)).toEqual(['CANCELED', 'CANCELED', 'CANCELED']);
+    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(a.executor.cancelled + b.executor.cancelled).toBe(1);
+  });
+
+  it('hand a message to the turn that runs on the other', async () => {
+    const [a, b] = await pair({
+      script: async function* (turn) {
+        yield working();
+        for await (const next of turn.inbox) {
+          yield completed(`got ${next.parts[0]?.content.value}`);
+        }
+      },
+    });
+    const id = await begin(a);
+    await until(async () => state(await read(b, id)) === 'WORKING');
+    const reply = await b.service.sendMessage(send('more', { taskId: id }), call());
+    const task = reply.payload.value as Task;
+    expect(task.status?.message?.parts[0]?.content.value).toBe('got more');
+    expect(await read(a, id)).toEqual(task);
+  });
+
+  it('share turns above the concurrency limit', async () => {
+    let running = 0;
+    let most = 0;
+    const [a, b] = await pair({
+      script: async function* () {
+        most = Math.max(most, ++running);
+        yield working();
+        await pause(30);
+        running--;
+        yield completed();
+      },
+      settings: { concurrency: 2 },
+    });
+    const ids = await Promise.all(Array.from({ length: 30 }, () => begin(a)));
+    await until(async () => {
+      const states = await Promise.all(ids.map(async (id) => state(await read(b, id))));
+      return states.every((s) => s === 'COMPLETED');
+    }, 20_000);
+    expect(most).toBeLessThanOrEqual(4);
+    expect(most).toBeGreaterThan(2);
+  });
+
+  it('hand a turn over when one goes down, at once (B122)', async () => {
+    const options: ReplicaOptions = {
+      script: async function* (turn) {
+        if (turn.attempt === 1) await untilAborted(turn.signal);
+        yield completed(`attempt ${turn.attempt}`);
+      },
+      settings: { crash: { retries: 1 } },
+      leaseMs: 60_000,
+    };
+    const [a, b] = await pair(options);
+    const id = await begin(a);
+    const waiting = a.service.sendMessage(send('wait'), call());
+    await until(() => a.runner.size === 2);
+    const started = performance.now();
+    await a.runner.drain(50);
+    a.feed.close();
+    expect(((await waiting).payload.value as Task).status?.state).toBe(TaskState.SUBMITTED);
+    await until(async () => state(await read(b, id)) === 'COMPLETED');
+    expect(performance.now() - started).toBeLessThan(3_000);
+    expect((await read(b, id)).status?.message?.parts[0]?.content.value).toBe('attempt 2');
+  });
+
+  it('cancel a task whose replica is gone by taking its lease', async () => {
+    const script: ReplicaOptions['script'] = async function* (turn) {
+      yield working();
+      await untilAborted(turn.signal);
+    };
+    const dead = house.replica({ script, leaseMs: 200 });
+    const heir = house.replica({ script, leaseMs: 200 });
+    const id = await begin(dead);
+    await until(async () => {
+      const { rows } = await heir.postgres.query<{ dead: boolean }>({
+        text: `SELECT lease_until < clock_timestamp() AS dead FROM tasks WHERE id = '${id}'`,
+      });
+      return rows[0]!.dead;
+    });
+    expect(state(await cancel(heir, id))).toBe('CANCELED');
+    await dead.keeper.heartbeat();
+    await until(() => dead.runner.size === 0);
+    expect(state(await read(dead, id))).toBe('CANCELED');
+  });
+
+  it('start one turn for two messages that answer one question on both (B34)', async () => {
+    let turns = 0;
+    const [a, b] = await pair({
+      script: async function* (turn) {
+        turns++;
+        if (turn.history.length === 1) yield inputRequired('?');
+        else yield completed();
+      },
+    });
+    for (let i = 0; i < 30; i++) {
+      turns = 0;
+      const reply = await a.service.sendMessage(send('go'), call());
+      const { id } = reply.payload.value as Task;
+      const answers = await Promise.allSettled(
+        [a, b].map((replica) => replica.service.sendMessage(send('yes', { taskId: id }), call())),
+      );
+      expect(answers.some((answer) => answer.status === 'fulfilled')).toBe(true);
+      await until(async () => state(await read(b, id)) === 'COMPLETED');
+      expect(turns).toBeLessThanOrEqual(2);
+    }
+  });
+
+  it('take an approval on either', async () => {
+    const [a, b] = await pair({
+      script: async function* (turn) {
+        if (turn.approval) yield completed(turn.approval.by);
+        else yield authRequired('?');
+      },
+    });
+    const id = await begin(a);
+    await until(async () => state(await read(b, id)) === 'AUTH_REQUIRED' && a.runner.size === 0);
+    await b.approvals.resolve(id, { approved: true, by: 'ann' });
+    await until(async () => state(await read(a, id)) === 'COMPLETED');
+  });
+});
