@@ -1,5 +1,6 @@
 import { CASES, GOALS } from './bench.cases.mjs';
 import { SUBJECTS } from './bench.subjects.mjs';
+import { table } from './text.table.mjs';
 
 /** Above this the machine is too busy for the figures to count. */
 const FOREIGN_LIMIT = 0.1;
@@ -95,19 +96,4 @@ export function verdictTable(figures) {
     .filter(({ value }) => value !== undefined)
     .map(({ title, goal, shown, verdict }) => [title, goal, shown, verdict]);
   return table([['goal', 'wanted', 'measured', 'verdict'], ...rows]);
-}
-
-/** @param {string[][]} rows the first one is the header */
-export function table(rows) {
-  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
-  const line = (row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column]))
-      .join('  ')
-      .trimEnd();
-  return [
-    line(rows[0]),
-    widths.map((width) => '-'.repeat(width)).join('  '),
-    ...rows.slice(1).map(line),
-  ].join('\n');
 }

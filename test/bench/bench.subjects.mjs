@@ -1,14 +1,12 @@
 import { execFile } from 'node:child_process';
-import { openSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { freePort, spawnServer } from './machine.mjs';
+import { freePort } from './machine.mjs';
+import { startServer } from './server.process.mjs';
 
 const run = promisify(execFile);
-const START_MS = 20_000;
-const STOP_MS = 15_000;
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 /**
@@ -39,7 +37,7 @@ async function startParley({ dir, databaseUrl, nodeArgs }) {
     PARLEY_DATABASE_URL: databaseUrl,
     PARLEY_AGENTS: 'echo',
   };
-  const server = startServer([...nodeArgs, at('../../dist/main.js')], dir, settings);
+  const server = startServer([...nodeArgs, at('../../dist/main.js')], { dir, settings });
   const url = `http://127.0.0.1:${httpPort}`;
   await server.until(async () => (await fetch(`${url}/health/ready`)).ok);
   return { ...server, url: `${url}/jsonrpc`, grpcAddress: `127.0.0.1:${grpcPort}` };
@@ -52,7 +50,7 @@ async function startSdk({ dir, databaseUrl }) {
     await run(process.execPath, [migrate, 'upgrade', '--url', databaseUrl]);
   }
   const args = [at('./servers/sdk.server.mjs'), String(port), ...(databaseUrl ? [databaseUrl] : [])];
-  const server = startServer(args, dir);
+  const server = startServer(args, { dir });
   const url = `http://127.0.0.1:${port}`;
   await server.until(async () => (await fetch(`${url}/health/ready`)).ok);
   return { ...server, url: `${url}/jsonrpc` };
@@ -60,7 +58,7 @@ async function startSdk({ dir, databaseUrl }) {
 
 async function startRaw({ dir, replyBytes }) {
   const port = await freePort();
-  const server = startServer([at('./servers/raw.server.mjs'), String(port), String(replyBytes)], dir);
+  const server = startServer([at('./servers/raw.server.mjs'), String(port), String(replyBytes)], { dir });
   await server.until(() => connects(port));
   return { ...server, grpcAddress: `127.0.0.1:${port}` };
 }
@@ -71,33 +69,4 @@ function connects(port) {
     socket.once('error', reject);
     socket.once('connect', () => resolve(socket.end()));
   });
-}
-
-/** Starts node on the server's core; what it prints goes to a file, which an early end quotes. */
-function startServer(args, dir, settings = {}) {
-  const log = join(dir, 'server.log');
-  const out = openSync(log, 'w');
-  const env = { ...process.env, NODE_ENV: 'production', ...settings };
-  const child = spawnServer(args, { cwd: dir, env, stdio: ['ignore', out, out] });
-  const gone = new Promise((resolve) => child.once('exit', resolve));
-  return {
-    pid: child.pid,
-    async until(ready) {
-      const end = Date.now() + START_MS;
-      for (;;) {
-        if (child.exitCode !== null || Date.now() > end) {
-          child.kill('SIGKILL');
-          throw new Error(`${args.join(' ')} did not start:\n${readFileSync(log, 'utf8').slice(-2_000)}`);
-        }
-        if (await ready().then(Boolean, () => false)) return;
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-    },
-    async stop() {
-      const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
-      child.kill('SIGTERM');
-      await gone;
-      clearTimeout(force);
-    },
-  };
 }

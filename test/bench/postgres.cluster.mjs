@@ -1,6 +1,10 @@
-import { join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { dirname, join } from 'node:path';
 import pg from 'pg';
+import { postgresBinaries } from '../../dist/database/embedded.files.js';
 import { EmbeddedPostgres } from '../../dist/database/index.js';
+import { postgresAccount } from '../../dist/database/system.account.js';
 
 const COMMITS = 200;
 
@@ -9,10 +13,10 @@ const COMMITS = 200;
  * @param {{dir: string, url?: string}} given a folder for its data, or the address of a server to use
  */
 export async function startCluster({ dir, url: ownUrl }) {
-  const embedded = ownUrl ? undefined : await EmbeddedPostgres.start(join(dir, 'postgres'));
+  const start = () => EmbeddedPostgres.start(join(dir, 'postgres'));
+  let embedded = ownUrl ? undefined : await start();
   const url = ownUrl ?? embedded.url;
-  const admin = new pg.Client({ connectionString: url });
-  await admin.connect();
+  let admin = await connect(url);
   let last = 0;
   return {
     /** An empty database; resolves with its address. */
@@ -40,9 +44,34 @@ export async function startCluster({ dir, url: ownUrl }) {
       await admin.query('drop table bench_commits');
       return ms;
     },
+    /** Restarts the embedded server on its port: `fast` throws everybody out, `immediate` is a crash. */
+    async restart(mode) {
+      await restart(embedded.folder, mode);
+      embedded = await start();
+      admin = await connect(url);
+    },
     async stop() {
       await admin.end();
       await embedded?.stop();
     },
   };
+}
+
+async function connect(url) {
+  const client = new pg.Client({ connectionString: url });
+  // A restart ends it, which its queries say themselves.
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+/** Not execFile: the new server holds the pipes of pg_ctl open. */
+async function restart(folder, mode) {
+  const account = postgresAccount();
+  const program = join(postgresBinaries(dirname(folder), account), 'bin/pg_ctl');
+  const log = join(folder, 'server.log');
+  const args = ['restart', `--mode=${mode}`, '--wait', `--pgdata=${folder}`, `--log=${log}`];
+  const child = spawn(program, args, { cwd: folder, env: { LC_ALL: 'C' }, stdio: 'ignore', ...account });
+  const [code] = await once(child, 'exit');
+  if (code !== 0) throw new Error(`Postgres did not restart (${mode}); see ${log}`);
 }

@@ -89,6 +89,6 @@ export const echo: AgentDefinition = {
   defaultInputModes: ['text/plain', 'application/json', 'application/octet-stream'],
   defaultOutputModes: ['text/plain', 'application/json', 'application/octet-stream'],
   streaming: true,
-  settings: { ...AGENT_SETTINGS, directReplies: true, v03: true },
+  settings: { ...AGENT_SETTINGS, directReplies: true, v03: true, crash: { retries: 3 } },
   executor: new EchoExecutor(),
 };

@@ -1,0 +1,86 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** How often each fault comes about. */
+const WEIGHTS = { kill: 10, stop: 5, pause: 4, postgresFast: 1, postgresCrash: 1 };
+
+/**
+ * Does harm to replicas and their Postgres, at random but in the order that the seed gives.
+ *
+ *   kill    SIGKILL, started again after up to 2 s
+ *   stop    SIGTERM, started again once it has ended by itself
+ *   pause   SIGSTOP for longer than a lease, so that it comes back when others have its turns
+ *   postgresFast, postgresCrash   a restart that throws everybody out, or that recovers from a crash
+ */
+export class Faults {
+  /** @type {Record<string, number>} */
+  counts = Object.fromEntries(Object.keys(WEIGHTS).map((name) => [name, 0]));
+  #pending = new Set();
+  #restarting = false;
+
+  /**
+   * @param {{random: import('./seeded.random.mjs').SeededRandom, replicas: import('./replica.mjs').Replica[],
+   *   restartPostgres?: (mode: 'fast' | 'immediate') => Promise<void>, leaseMs: number, everyMs: number,
+   *   stopMs: number, say: (text: string) => void}} given `everyMs` is the mean between two faults, `stopMs`
+   *   what a way down may take; without `restartPostgres` Postgres is left alone
+   */
+  constructor(given) {
+    Object.assign(this, given);
+  }
+
+  /** Goes on until the time and heals what it broke. @param {number} end of performance.now() */
+  async run(end) {
+    const weights = this.restartPostgres ? WEIGHTS : { ...WEIGHTS, postgresFast: 0, postgresCrash: 0 };
+    for (;;) {
+      const pause = -Math.log(1 - this.random.next()) * this.everyMs;
+      if (performance.now() + pause > end) break;
+      await delay(pause);
+      const fault = this.random.weighted(weights);
+      const up = this.replicas.filter(({ state }) => state === 'up');
+      const replica = up.length > 0 ? this.random.pick(up) : undefined;
+      const share = this.random.next();
+      if (replica || fault.startsWith('postgres')) this.#begin(fault, replica, share);
+    }
+    await Promise.all(this.#pending);
+  }
+
+  #begin(fault, replica, share) {
+    if (fault.startsWith('postgres') && this.#restarting) return;
+    this.counts[fault] += 1;
+    this.say(`${fault} ${fault.startsWith('postgres') ? '' : replica.name}`.trim());
+    const work = this[`_${fault}`](replica, share);
+    this.#pending.add(work);
+    work.finally(() => this.#pending.delete(work)).catch(() => undefined);
+  }
+
+  async _kill(replica, share) {
+    await replica.kill();
+    await delay(share * 2_000);
+    await replica.launch();
+  }
+
+  async _stop(replica) {
+    await replica.stop(this.stopMs);
+    await replica.launch();
+  }
+
+  async _pause(replica, share) {
+    replica.pause();
+    await delay(this.leaseMs * (1.2 + share));
+    replica.resume();
+  }
+
+  _postgresFast() {
+    return this.#restart('fast');
+  }
+
+  _postgresCrash() {
+    return this.#restart('immediate');
+  }
+
+  async #restart(mode) {
+    this.#restarting = true;
+    await this.restartPostgres(mode).finally(() => {
+      this.#restarting = false;
+    });
+  }
+}
