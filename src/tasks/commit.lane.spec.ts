@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { CommitLane } from './commit.lane.js';
+
+const LIMITS = { items: 100, size: 1_000 };
+
+/** A commit that the test lets through when it likes. */
+function gatedLane(limits = LIMITS) {
+  const groups: number[][] = [];
+  const gates: (() => void)[] = [];
+  const lane = new CommitLane<number, string>(async (items) => {
+    groups.push([...items]);
+    await new Promise<void>((resolve) => gates.push(resolve));
+    return items.map((item) => `done ${item}`);
+  }, limits);
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  return { lane, groups, turn, open: () => gates.shift()?.() };
+}
+
+describe('group commit', () => {
+  it('gathers what arrives while a commit is in flight, in order', async () => {
+    const { lane, groups, turn, open } = gatedLane();
+    const first = lane.submit(1, 1);
+    await turn();
+    const rest = [2, 3, 4].map((i) => lane.submit(i, 1));
+    open();
+    expect(await first).toBe('done 1');
+    await turn();
+    open();
+    expect(await Promise.all(rest)).toEqual(['done 2', 'done 3', 'done 4']);
+    expect(groups).toEqual([[1], [2, 3, 4]]);
+  });
+
+  it('takes what was submitted in one turn of the event loop together', async () => {
+    const { lane, groups, turn, open } = gatedLane();
+    const all = [1, 2, 3].map((i) => lane.submit(i, 1));
+    await turn();
+    open();
+    await Promise.all(all);
+    expect(groups).toEqual([[1, 2, 3]]);
+  });
+
+  it('keeps a group within its limits, but lets a large item through alone', async () => {
+    const { lane, groups, turn, open } = gatedLane({ items: 2, size: 10 });
+    const all = [
+      [1, 4],
+      [2, 4],
+      [3, 4],
+      [4, 99],
+      [5, 1],
+    ].map(([item, size]) => lane.submit(item!, size!));
+    for (let i = 0; i < 5; i++) {
+      await turn();
+      open();
+    }
+    await Promise.all(all);
+    expect(groups).toEqual([[1, 2], [3], [4], [5]]);
+  });
+
+  it('rejects the group whose commit failed, and goes on with the next', async () => {
+    let fail = true;
+    const lane = new CommitLane<number, number>(async (items) => {
+      if (fail) throw new Error('the disk is full');
+      return [...items];
+    }, LIMITS);
+    await expect(lane.submit(1, 1)).rejects.toThrow('the disk is full');
+    fail = false;
+    expect(await lane.submit(2, 1)).toBe(2);
+  });
+});
