@@ -99,6 +99,13 @@ function contradictions(values: Partial<SettingValues>): ConfigProblem[] {
   if (oidcAudience.length > 0 && oidcIssuers.length === 0) {
     problems.push({ where: variableOf('oidcIssuers'), what: 'not set; give the issuers of the tokens' });
   }
+  const pushes = values.pushUnsigned || (values.pushSecrets?.length ?? 0) > 0;
+  if (values.databaseUrl && pushes && values.pushKeys?.length === 0) {
+    problems.push({
+      where: variableOf('pushKeys'),
+      what: 'not set; give a key such as 2026=(openssl rand -base64 32), the credentials of receivers are encrypted with it',
+    });
+  }
   const open = oidcIssuers.length === 0 && !apiKeys;
   if (host && !isLoopback(host) && open && insecureOpen === false) {
     problems.push({

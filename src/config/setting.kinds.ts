@@ -53,6 +53,40 @@ export const cidr = () => {
   return z.string({ error }).refine(valid, { error });
 };
 
+/** A list of numbers, each of the given kind. */
+export const numbers = (item: z.ZodType<number>, error: string) => {
+  const read = (value: unknown) => (typeof value === 'string' ? value.split(',') : value);
+  return z.preprocess(read, z.array(item, { error }).min(1, { error }));
+};
+
+/** An address or CIDR block, a host name, or `*.` and the end of host names. */
+export const hostOrCidr = () => {
+  const error = 'give hosts, *.domains or CIDR blocks such as 10.0.0.0/8, separated by commas';
+  const host = z.string({ error }).regex(/^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i, { error });
+  return z.union([cidr(), host], { error });
+};
+
+const bytesOf = (base64: string) =>
+  /^([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2,3}=+)?$/.test(base64) ? Buffer.from(base64, 'base64').length : 0;
+
+/** A secret of Standard Webhooks: `whsec_` and base64. */
+export const signingSecret = () => {
+  const error = 'give secrets of whsec_ and 24 to 64 bytes in base64, separated by commas';
+  const size = (value: string) => bytesOf(value.replace(/^whsec_/, ''));
+  const valid = (value: string) => value.startsWith('whsec_') && size(value) >= 24 && size(value) <= 64;
+  return z.string({ error }).refine(valid, { error });
+};
+
+/** A named key of AES-256: `name=base64`. */
+export const encryptionKey = () => {
+  const error = 'give pairs such as 2026=key with 32 bytes in base64, separated by commas';
+  const valid = (value: string) => {
+    const [name = '', key] = halves(value);
+    return /^[A-Za-z0-9_-]{1,32}$/.test(name) && bytesOf(key) === 32;
+  };
+  return z.string({ error }).refine(valid, { error });
+};
+
 /** An absolute URL of one of the protocols. */
 export const url = (protocols: readonly string[], example: string) => {
   const error = `give a URL such as ${example}`;

@@ -24,12 +24,15 @@ interface CommitRow {
   readonly id: string;
   readonly version: number;
   readonly ended: boolean;
+  readonly push: boolean;
 }
 
 export interface LogOptions {
   /** Names this replica in `lease_holder`. */
   readonly holder: string;
   readonly leaseMs: number;
+  /** Told of each task with push configs that has new events. */
+  readonly onPush?: (taskId: string) => void;
 }
 
 const LANES = 2;
@@ -74,6 +77,7 @@ export class PostgresTaskLog {
     const group = new Group(items, this.options);
     const rows = await this.#execute(group);
     const found = new Map(rows.map((row) => [row.id, row]));
+    for (const row of rows) if (row.push) this.options.onPush?.(row.id);
     return Promise.all(items.map((item) => this.#outcome(item, group, found)));
   };
 
@@ -126,7 +130,7 @@ export class PostgresTaskLog {
     });
     const row = rows[0];
     if (!row || row.lease_writes !== merged.written + merged.count) return undefined;
-    return { id: taskId, version: row.version, ended: row.ended };
+    return { id: taskId, version: row.version, ended: row.ended, push: false };
   }
 }
 
@@ -141,17 +145,21 @@ interface MergedWrite {
   snapshot?: { readonly json: string; readonly seq: number; readonly base: number };
 }
 
-/** One commit's items as the three JSON arrays that COMMIT takes; writes of one task become one. */
+/** One commit's items as the four JSON arrays that COMMIT takes; writes of one task become one. */
 class Group {
   repeated = false;
   readonly #merged = new Map<string, MergedWrite>();
   readonly #events: string[] = [];
   readonly #creates: string[] = [];
+  readonly #pushes: string[] = [];
 
   constructor(items: readonly Item[], options: LogOptions) {
     for (const item of items) {
-      if ('create' in item) this.#creates.push(createJson(item.create, item.json, options));
-      else this.#add(item.append);
+      if ('create' in item) {
+        const { task, push } = item.create;
+        this.#creates.push(createJson(item.create, item.json, options));
+        if (push) this.#pushes.push(JSON.stringify({ ...push, task_id: task.id }));
+      } else this.#add(item.append);
     }
   }
 
@@ -165,7 +173,7 @@ class Group {
 
   values(): string[] {
     const writes = [...this.#merged.values()].map(writeJson);
-    return [array(writes), array(this.#events), array(this.#creates)];
+    return [array(writes), array(this.#events), array(this.#creates), array(this.#pushes)];
   }
 
   #add({ write, json, snapshot }: Append): void {
@@ -204,7 +212,11 @@ function writeJson({ lease, written, count, state, statusAt, direct, read, snaps
   return snapshot ? `${row.slice(0, -1)},"snapshot":${snapshot.json}}` : row;
 }
 
-function createJson({ scope, task, request, identity }: NewTask, json: string, options: LogOptions): string {
+function createJson(
+  { scope, task, request, identity, push }: NewTask,
+  json: string,
+  options: LogOptions,
+): string {
   const row = JSON.stringify({
     id: task.id,
     organisation: scope.organisation,
@@ -218,6 +230,7 @@ function createJson({ scope, task, request, identity }: NewTask, json: string, o
     message_hash: identity?.hash,
     holder: options.holder,
     lease_ms: options.leaseMs,
+    push: push !== undefined,
   });
   return `${row.slice(0, -1)},"payload":${json}}`;
 }

@@ -23,6 +23,8 @@ export class TaskEntity {
   @Column('timestamptz', { name: 'cancel_requested_at', nullable: true }) cancelRequestedAt!: Date | null;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
   @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
+  @Column('boolean', { default: false }) push!: boolean;
+  @Column('bigint', { default: () => '((pg_current_xact_id())::text)::bigint' }) changed!: string;
 }
 
 /** One event of a task's log. */

@@ -1,0 +1,101 @@
+import type { PushBodies } from './push.body.js';
+import { credentialHeaders, type PushCredentials } from './push.credentials.js';
+import type { PushMetrics } from './push.metrics.js';
+import type { PushClaim, PushReport } from './push.store.js';
+import type { ReceiverHosts } from './receiver.hosts.js';
+import type { RetrySchedule } from './retry.schedule.js';
+import type { WebhookAnswer, WebhookClient } from './webhook.client.js';
+import type { WebhookSigner } from './webhook.signer.js';
+
+/** After this long a claim is given back, so that nobody waits long for it: other configs, or a delete. */
+const SLICE_MS = 1_000;
+const GONE = 410;
+
+export interface DeliveryServices {
+  readonly client: WebhookClient;
+  readonly signer: WebhookSigner;
+  readonly hosts: ReceiverHosts;
+  readonly schedule: RetrySchedule;
+  readonly bodies: PushBodies;
+  readonly metrics: PushMetrics;
+  readonly unlock: (claim: PushClaim) => PushCredentials;
+}
+
+/** Posts a claim's events one after the other until one fails or the time is over. */
+export class PushDelivery {
+  #cursor: number;
+  #tries: number;
+  #sent = 0;
+  #last: WebhookAnswer | undefined;
+
+  constructor(
+    private readonly claim: PushClaim,
+    private readonly services: DeliveryServices,
+    private readonly signal: AbortSignal,
+  ) {
+    this.#cursor = claim.cursor;
+    this.#tries = claim.tries;
+  }
+
+  async run(): Promise<PushReport> {
+    const { hosts, bodies, unlock } = this.services;
+    const { host } = this.claim.target;
+    const end = performance.now() + SLICE_MS;
+    const texts = await bodies.of(this.claim);
+    const credentials = unlock(this.claim);
+    const headers = credentialHeaders(credentials);
+    for (const { seq } of this.claim.events) {
+      const body = texts.get(seq);
+      if (body !== undefined) {
+        const wait = hosts.pause(host);
+        if (wait > 0 || this.signal.aborted || performance.now() > end) return this.#report(wait);
+        const notification = { taskId: this.claim.taskId, configId: this.claim.target.id, seq, body };
+        const signed = { ...headers, ...this.services.signer.headers(notification, credentials) };
+        this.#last = await this.services.client.post({
+          url: this.claim.target.url,
+          headers: signed,
+          body,
+          signal: this.signal,
+        });
+        if (!this.#last.ok) return this.#failed(this.#last);
+        this.#delivered(this.#last);
+      }
+      this.#cursor = seq;
+    }
+    return this.#report(0);
+  }
+
+  #delivered(answer: WebhookAnswer): void {
+    this.services.hosts.succeeded(this.claim.target.host);
+    this.services.metrics.tried('delivered', answer);
+    this.#tries = 0;
+    this.#sent++;
+  }
+
+  #failed(answer: WebhookAnswer): PushReport {
+    const { hosts, schedule, metrics } = this.services;
+    // Broken off by us: the try does not count against the receiver.
+    if (this.signal.aborted) return this.#report(0);
+    const { host } = this.claim.target;
+    if (hosts.failed(host)) metrics.paused(host);
+    this.#tries++;
+    const gone = answer.status === GONE;
+    const pause = gone ? undefined : schedule.pause(this.#tries, answer.retryAfterMs);
+    metrics.tried(gone ? 'gone' : pause === undefined ? 'dead' : 'failed', answer);
+    if (pause === undefined) metrics.died(this.claim, answer);
+    return this.#report(pause ?? 0, pause === undefined);
+  }
+
+  #report(delayMs: number, dead = false): PushReport {
+    const { status, error, ms } = this.#last ?? {};
+    return {
+      claim: this.claim,
+      cursor: this.#cursor,
+      sent: this.#sent,
+      tries: this.#tries,
+      delayMs,
+      dead,
+      last: ms === undefined ? undefined : { status, error, ms },
+    };
+  }
+}
