@@ -5,6 +5,9 @@ import { type Bindings, startBindings } from '../../test/support/bindings.js';
 import { aTask } from '../../test/support/fake.operations.js';
 import { A2AError, type CallContext } from '../protocol/index.js';
 
+/** The machine may be busy; what is waited for comes or does not. */
+const eventually = (check: () => void) => vi.waitFor(check, { timeout: 10_000 });
+
 let bindings: Bindings;
 let original: Bindings['operations']['getTask'];
 beforeAll(async () => {
@@ -39,14 +42,14 @@ function waitingCall() {
   return { request, entered, finish: () => finish(), fail: (error: Error) => fail(error) };
 }
 
-describe('The caller of an HTTP call', () => {
+describe('The caller of an HTTP call', { timeout: 20_000 }, () => {
   it('aborts the signal of the call when it leaves before the answer', async () => {
     const { request, entered, finish } = waitingCall();
     const { signal } = await entered;
     expect(signal.aborted).toBe(false);
 
     request.destroy();
-    await vi.waitFor(() => expect(signal.aborted).toBe(true));
+    await eventually(() => expect(signal.aborted).toBe(true));
     finish();
     expect((await fetch(`${bindings.url}/rest/tasks`, { headers })).status).toBe(200);
   });
@@ -55,7 +58,7 @@ describe('The caller of an HTTP call', () => {
     const { request, entered, finish } = waitingCall();
     const call = await entered;
     request.destroy();
-    await vi.waitFor(() => expect((call as unknown as { caller: { gone: boolean } }).caller.gone).toBe(true));
+    await eventually(() => expect((call as unknown as { caller: { gone: boolean } }).caller.gone).toBe(true));
     expect(call.signal.aborted).toBe(true);
     finish();
   });
@@ -78,7 +81,7 @@ describe('The caller of an HTTP call', () => {
     const left = waitingCall();
     const { signal } = await left.entered;
     left.request.destroy();
-    await vi.waitFor(() => expect(signal.aborted).toBe(true));
+    await eventually(() => expect(signal.aborted).toBe(true));
     left.fail(new Error('aborted'));
 
     bindings.operations.getTask = () =>

@@ -82,7 +82,7 @@ const jsonRpc = (text: string) =>
   });
 const rest = (text: string) => JSON.stringify({ message: { ...HELLO.message, parts: [{ text }] } });
 
-describe('The HTTP server', () => {
+describe('The HTTP server', { timeout: 20_000 }, () => {
   describe.each([
     ['/jsonrpc', jsonRpc, 'jsonrpc'],
     ['/rest/message:send', rest, 'rest'],

@@ -10,6 +10,9 @@ import { ErrorInfoSchema } from '../../protocol/gen/google/rpc/error_details_pb.
 import { StatusSchema } from '../../protocol/gen/google/rpc/status_pb.js';
 import { A2AError, type EventStream, SubscribeToTaskRequestSchema } from '../../protocol/index.js';
 
+/** The machine may be busy; what is waited for comes or does not. */
+const eventually = (check: () => void) => vi.waitFor(check, { timeout: 10_000 });
+
 let bindings: Bindings;
 let client: Client;
 beforeAll(async () => {
@@ -76,7 +79,7 @@ function silentReader(request: Uint8Array): ClientHttp2Session {
   return session;
 }
 
-describe('The gRPC binding', () => {
+describe('The gRPC binding', { timeout: 20_000 }, () => {
   it('answers a call of a client on stubs from the proto file', async () => {
     const { error, reply, headers } = await unary(client, 'SendMessage', HELLO);
 
@@ -256,9 +259,11 @@ describe('The gRPC binding', () => {
   });
 
   describe('with a stream that waits for ever', () => {
+    let opened = 0;
     let returned = 0;
     const waiting = async (): Promise<EventStream> => ({
       [Symbol.asyncIterator]: () => {
+        opened++;
         let first = true;
         return {
           next: () => {
@@ -282,7 +287,7 @@ describe('The gRPC binding', () => {
       bindings.operations.subscribeToTask = original;
     });
     beforeEach(() => {
-      returned = 0;
+      opened = returned = 0;
     });
 
     it('closes it at once when the client cancels', async () => {
@@ -291,7 +296,7 @@ describe('The gRPC binding', () => {
       await new Promise((resolve) => stream.once('data', resolve));
       expect(bindings.streams.count).toBe(1);
       stream.cancel();
-      await vi.waitFor(() => expect(bindings.streams.count).toBe(0));
+      await eventually(() => expect(bindings.streams.count).toBe(0));
       expect(returned).toBe(1);
     });
 
@@ -303,8 +308,9 @@ describe('The gRPC binding', () => {
       const results = await Promise.all(streams);
 
       expect(new Set(results.map(({ error }) => error?.code))).toEqual(new Set([status.DEADLINE_EXCEEDED]));
-      await vi.waitFor(() => expect(bindings.streams.count).toBe(0));
-      expect(returned).toBeGreaterThan(900);
+      await eventually(() => expect(bindings.streams.count).toBe(0));
+      expect(opened).toBeGreaterThan(100);
+      expect(returned).toBe(opened);
     });
   });
 
@@ -328,14 +334,14 @@ describe('The gRPC binding', () => {
         before = produced;
         expect(stalled).toBe(true);
       },
-      { interval: 200, timeout: 10_000 },
+      { interval: 200, timeout: 15_000 },
     );
     bindings.operations.subscribeToTask = subscribeToTask;
     expect(produced).toBeLessThan(1_000);
     expect(bindings.streams.count).toBe(1);
 
     reader.destroy();
-    await vi.waitFor(() => expect(bindings.streams.count).toBe(0));
+    await eventually(() => expect(bindings.streams.count).toBe(0));
   });
 
   it('reports health and describes itself (S002-150)', async () => {

@@ -5,6 +5,9 @@ import { type Bindings, startBindings } from '../../../test/support/bindings.js'
 import { chunk, HELLO, streamOf } from '../../../test/support/fake.operations.js';
 import { A2AError, type EventStream, StreamEvent } from '../../protocol/index.js';
 
+/** The machine may be busy; what is waited for comes or does not. */
+const eventually = (check: () => void) => vi.waitFor(check, { timeout: 10_000 });
+
 let bindings: Bindings;
 let original: Bindings['operations']['subscribeToTask'];
 beforeAll(async () => {
@@ -23,14 +26,14 @@ class Hand implements EventStream {
   #fail: ((error: Error) => void) | undefined;
 
   async give(...batch: StreamEvent[]): Promise<void> {
-    await vi.waitFor(() => expect(this.#give).toBeDefined());
+    await eventually(() => expect(this.#give).toBeDefined());
     const give = this.#give;
     this.#give = this.#fail = undefined;
     give?.({ value: batch, done: false });
   }
 
   async fail(error: Error): Promise<void> {
-    await vi.waitFor(() => expect(this.#fail).toBeDefined());
+    await eventually(() => expect(this.#fail).toBeDefined());
     this.#fail?.(error);
   }
 
@@ -79,7 +82,7 @@ async function open(path = SUBSCRIBE, body?: unknown) {
 
 const events = (text: string) => text.split('\n\n').filter((frame) => frame !== '' && !frame.startsWith(':'));
 
-describe('A stream of server-sent events', () => {
+describe('A stream of server-sent events', { timeout: 20_000 }, () => {
   it('answers with headers that no proxy buffers, before the first event (B27)', async () => {
     const hand = byHand();
     const { response, request } = await open();
@@ -92,13 +95,13 @@ describe('A stream of server-sent events', () => {
       'a2a-version': '1.0',
     });
     request.destroy();
-    await vi.waitFor(() => expect(hand.returned).toBe(true));
+    await eventually(() => expect(hand.returned).toBe(true));
   });
 
   it('gives each event its number and one line of data, and ends with the stream', async () => {
     bindings.operations.subscribeToTask = async () => streamOf([chunk(7)], [chunk(8), chunk(9, 'a\nb')]);
     const { seen } = await open();
-    await vi.waitFor(() => expect(seen.ended).toBe(true));
+    await eventually(() => expect(seen.ended).toBe(true));
 
     const frames = events(seen.text).map((frame) => frame.split('\n'));
     expect(frames.map(([id]) => id)).toEqual(['id: 7', 'id: 8', 'id: 9']);
@@ -111,14 +114,14 @@ describe('A stream of server-sent events', () => {
     const { response } = chunk(1);
     bindings.operations.subscribeToTask = async () => streamOf([new StreamEvent(response, undefined)]);
     const { seen } = await open();
-    await vi.waitFor(() => expect(seen.ended).toBe(true));
+    await eventually(() => expect(seen.ended).toBe(true));
     expect(seen.text).toMatch(/^data: \{[^\n]*\}\n\n$/);
   });
 
   it('is a row of complete JSON-RPC responses on that binding (S002-012)', async () => {
     const params = { jsonrpc: '2.0', id: 'call "7"', method: 'SendStreamingMessage', params: HELLO };
     const { seen, response } = await open('/jsonrpc', params);
-    await vi.waitFor(() => expect(seen.ended).toBe(true));
+    await eventually(() => expect(seen.ended).toBe(true));
 
     expect(response.headers['content-type']).toBe('text/event-stream');
     const responses = events(seen.text).map((frame) => JSON.parse(frame.split('data: ')[1]!));
@@ -133,7 +136,7 @@ describe('A stream of server-sent events', () => {
     const text = `<a & b> 日本語 😀 \u2028${'x'.repeat(1_000_000)}`;
     bindings.operations.subscribeToTask = async () => streamOf([chunk(1, text), chunk(2)]);
     const { seen } = await open();
-    await vi.waitFor(() => expect(seen.ended).toBe(true));
+    await eventually(() => expect(seen.ended).toBe(true));
 
     const [first] = events(seen.text);
     expect(first).toContain('<a & b> 日本語 😀 \\u2028');
@@ -143,17 +146,17 @@ describe('A stream of server-sent events', () => {
   it('beats with bare comments, between events only (B27, B28)', async () => {
     const hand = byHand();
     const { seen, request } = await open();
-    await vi.waitFor(() => expect(seen.text.match(/^: \n\n/gm)?.length).toBeGreaterThan(2));
+    await eventually(() => expect(seen.text.match(/^: \n\n/gm)?.length).toBeGreaterThan(2));
     await hand.give(chunk(1, 'x'.repeat(300_000)), chunk(2, 'y'.repeat(300_000)));
     const beats = () => seen.text.match(/^: $/gm)?.length ?? 0;
     const before = beats();
-    await vi.waitFor(() => expect(beats()).toBeGreaterThan(before + 1));
+    await eventually(() => expect(beats()).toBeGreaterThan(before + 1));
 
     const frames = seen.text.split('\n\n').slice(0, -1);
     for (const frame of frames) expect(frame).toMatch(/^(: |id: \d+\ndata: \{.*\})$/);
     expect(frames.filter((frame) => frame.startsWith('id'))).toHaveLength(2);
     request.destroy();
-    await vi.waitFor(() => expect(bindings.streams.count).toBe(0));
+    await eventually(() => expect(bindings.streams.count).toBe(0));
   });
 
   describe('that fails', () => {
@@ -168,7 +171,7 @@ describe('A stream of server-sent events', () => {
     ])('before its first event is a plain error: %s (B31)', async (_name, path, body, status) => {
       bindings.operations.subscribeToTask = () => Promise.reject(new A2AError('taskNotFound'));
       const { response, seen } = await open(path, body);
-      await vi.waitFor(() => expect(seen.ended).toBe(true));
+      await eventually(() => expect(seen.ended).toBe(true));
 
       expect(response.statusCode).toBe(status);
       expect(response.headers['content-type']).toMatch(/^application\/(a2a\+)?json/);
@@ -184,7 +187,7 @@ describe('A stream of server-sent events', () => {
         const { seen } = await open(body ? '/jsonrpc' : SUBSCRIBE, body);
         await hand.give(chunk(1), chunk(2));
         await hand.fail(new Error('password=x'));
-        await vi.waitFor(() => expect(seen.ended).toBe(true));
+        await eventually(() => expect(seen.ended).toBe(true));
 
         const frames = events(seen.text);
         expect(frames).toHaveLength(3);
@@ -211,7 +214,7 @@ describe('A stream of server-sent events', () => {
     expect(bindings.streams.count).toBe(100);
 
     for (const socket of sockets) socket.resetAndDestroy();
-    await vi.waitFor(() => expect(bindings.streams.count).toBe(0));
+    await eventually(() => expect(bindings.streams.count).toBe(0));
     expect(hands.every(({ returned }) => returned)).toBe(true);
   });
 
@@ -235,13 +238,13 @@ describe('A stream of server-sent events', () => {
         before = produced;
         expect(stalled).toBe(true);
       },
-      { interval: 200, timeout: 10_000 },
+      { interval: 200, timeout: 15_000 },
     );
 
     expect(produced).toBeLessThan(200);
     expect(bindings.streams.count).toBe(1);
     socket.resetAndDestroy();
-    await vi.waitFor(() => expect(bindings.streams.count).toBe(0));
+    await eventually(() => expect(bindings.streams.count).toBe(0));
   });
 });
 
@@ -256,7 +259,7 @@ async function rawStream(body: string): Promise<Socket> {
   return socket;
 }
 
-describe('Open streams', () => {
+describe('Open streams', { timeout: 20_000 }, () => {
   let going: Bindings;
   beforeEach(async () => {
     going = await startBindings();
