@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { table } from './bench.report.mjs';
+import { table } from './text.table.mjs';
 
 const TOP = 15;
 const NOT_WORK = new Set(['(idle)', '(program)', '(root)']);

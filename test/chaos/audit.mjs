@@ -31,6 +31,7 @@ export const CHECKS = {
   stream: "streams with a gap, a double or another event than the log's",
   reread: 'tasks that a replica shows otherwise than the log',
   wrong: 'answers that no fault excuses',
+  silent: 'clients that gave up after two minutes of trying',
 };
 
 /** Holds what the clients were told to what the database has. */
@@ -67,6 +68,7 @@ export class Audit {
   async run(callers) {
     const { journal, findings } = this;
     findings.wrong.push(...journal.wrong);
+    findings.silent.push(...journal.gaveUp);
     for (const [messageId, tasks] of journal.messages) {
       if (tasks.size > 1) findings.doubled.push(`${messageId}: ${[...tasks].join(', ')}`);
     }
@@ -80,8 +82,9 @@ export class Audit {
     await this.pool.end();
   }
 
+  /** Nothing found, and something to find it in. */
   get passed() {
-    return Object.values(this.findings).every((found) => found.length === 0);
+    return this.figures.tasks > 0 && Object.values(this.findings).every((found) => found.length === 0);
   }
 
   async #allIds() {

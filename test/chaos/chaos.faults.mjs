@@ -4,7 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 const WEIGHTS = { kill: 10, stop: 5, pause: 4, postgresFast: 1, postgresCrash: 1 };
 
 /**
- * Does harm to replicas and their Postgres, at random but in the order that the seed gives.
+ * Does harm to replicas and their Postgres, at random but in the order that the seed gives. The last replica
+ * that is up is spared.
  *
  *   kill    SIGKILL, started again after up to 2 s
  *   stop    SIGTERM, started again once it has ended by itself
@@ -36,7 +37,7 @@ export class Faults {
       await delay(pause);
       const fault = this.random.weighted(weights);
       const up = this.replicas.filter(({ state }) => state === 'up');
-      const replica = up.length > 0 ? this.random.pick(up) : undefined;
+      const replica = up.length > 1 ? this.random.pick(up) : undefined;
       const share = this.random.next();
       if (replica || fault.startsWith('postgres')) this.#begin(fault, replica, share);
     }

@@ -24,8 +24,9 @@ export class Journal {
   wrong = [];
   /** @type {Map<string, {done: number, times: number[]}>} */
   operations = new Map();
+  /** What the last answer was of clients that stopped trying. @type {string[]} */
+  gaveUp = [];
   retries = 0;
-  gaveUp = 0;
   #ids = [];
 
   /** A message was answered with its task. */

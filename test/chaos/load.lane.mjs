@@ -30,7 +30,7 @@ export class LoadLane {
         this.journal.done(kind, performance.now() - start);
       } catch (error) {
         if (!(error instanceof CallFailure)) throw error;
-        if (error.passing) this.journal.gaveUp += 1;
+        if (error.passing) this.journal.gaveUp.push(`${kind}: ${error.message}`);
         else this.journal.wrong.push(`${kind}: ${error.message}`);
       }
     }
