@@ -132,6 +132,8 @@ export class TurnRunner {
 
   #place(claim: TurnClaim, agent: AgentDefinition): Turn {
     const { store, feed, clock, ids } = this;
+    const older = this.#places.get(claim.lease.taskId);
+    if (older && older.lease.token !== claim.lease.token) older.turn.loseLease();
     const turn = new Turn(claim, agent, { store, feed, clock, ids });
     this.#places.set(claim.lease.taskId, { turn, lease: claim.lease });
     return turn;

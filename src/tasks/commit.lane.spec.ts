@@ -56,7 +56,32 @@ describe('group commit', () => {
     expect(groups).toEqual([[1, 2], [3], [4], [5]]);
   });
 
-  it('rejects the group whose commit failed, and goes on with the next', async () => {
+  it('lets one bad item spoil no other', async () => {
+    const lane = new CommitLane<number, number>(async (items) => {
+      if (items.includes(2)) throw new Error('two is bad');
+      return [...items];
+    }, LIMITS);
+    const settled = await Promise.allSettled([1, 2, 3].map((i) => lane.submit(i, 1)));
+    expect(settled.map((result) => (result.status === 'fulfilled' ? result.value : 'bad'))).toEqual([
+      1,
+      'bad',
+      3,
+    ]);
+  });
+
+  it("rejects the group at once when the error is everybody's", async () => {
+    let tries = 0;
+    const commit = async () => {
+      tries++;
+      throw new Error('no database');
+    };
+    const lane = new CommitLane<number, number>(commit, LIMITS, () => true);
+    const settled = await Promise.allSettled([1, 2, 3].map((i) => lane.submit(i, 1)));
+    expect(settled.every((result) => result.status === 'rejected')).toBe(true);
+    expect(tries).toBe(1);
+  });
+
+  it('rejects the item whose commit failed, and goes on with the next', async () => {
     let fail = true;
     const lane = new CommitLane<number, number>(async (items) => {
       if (fail) throw new Error('the disk is full');

@@ -22,10 +22,14 @@ export class CommitLane<T, R> {
   #waiting: Waiting<T, R>[] = [];
   #busy = false;
 
-  /** `commit` answers one result per item, in order; a throw rejects every item of the group. */
+  /**
+   * `commit` answers one result per item, in order. When it throws, `concernsAll` says whether the error is
+   * every item's; otherwise each is tried alone, so that one bad item spoils no other.
+   */
   constructor(
     private readonly commit: (items: readonly T[]) => Promise<readonly R[]>,
     private readonly limits: LaneLimits,
+    private readonly concernsAll: (error: unknown) => boolean = () => false,
   ) {}
 
   submit(item: T, size: number): Promise<R> {
@@ -38,18 +42,23 @@ export class CommitLane<T, R> {
   }
 
   async #drain(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const group = this.#take();
-      try {
-        const results = await this.commit(group.map((waiting) => waiting.item));
-        group.forEach((waiting, i) => {
-          waiting.resolve(results[i] as R);
-        });
-      } catch (error) {
+    while (this.#waiting.length > 0) await this.#settle(this.#take());
+    this.#busy = false;
+  }
+
+  async #settle(group: readonly Waiting<T, R>[]): Promise<void> {
+    try {
+      const results = await this.commit(group.map((waiting) => waiting.item));
+      group.forEach((waiting, i) => {
+        waiting.resolve(results[i] as R);
+      });
+    } catch (error) {
+      if (group.length > 1 && !this.concernsAll(error)) {
+        for (const waiting of group) await this.#settle([waiting]);
+      } else {
         for (const waiting of group) waiting.reject(error);
       }
     }
-    this.#busy = false;
   }
 
   #take(): Waiting<T, R>[] {

@@ -35,6 +35,8 @@ export interface LogOptions {
   readonly onPush?: (taskId: string) => void;
 }
 
+const isUnavailable = (error: unknown) => error instanceof DatabaseUnavailable;
+
 const LANES = 2;
 const LIMITS = { items: 1_024, size: 4 * 1024 * 1024 };
 const FIRST_PAUSE_MS = 50;
@@ -51,7 +53,7 @@ export class PostgresTaskLog {
     private readonly postgres: Postgres,
     private readonly options: LogOptions,
   ) {
-    this.#lanes = Array.from({ length: LANES }, () => new CommitLane(this.#commit, LIMITS));
+    this.#lanes = Array.from({ length: LANES }, () => new CommitLane(this.#commit, LIMITS, isUnavailable));
   }
 
   create(create: NewTask): Promise<Lease | undefined> {
