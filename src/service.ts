@@ -8,10 +8,11 @@ import { CardService } from './cards/index.js';
 import { Config, publicGrpc, publicUrl } from './config/index.js';
 import { EmbeddedPostgres } from './database/index.js';
 import { Readiness } from './health/index.js';
-import type { Binding } from './protocol/index.js';
+import type { Binding, ProtocolVersion } from './protocol/index.js';
 
 /** What cards list, the first one preferred. */
 const BINDINGS: readonly Binding[] = ['JSONRPC', 'HTTP+JSON', 'GRPC'];
+const VERSIONS: readonly ProtocolVersion[] = ['1.0', '0.3'];
 
 /** A service that answers. */
 export interface Service {
@@ -67,7 +68,7 @@ async function listen(app: NestFastifyApplication, config: Config) {
   await app.listen(config.httpPort, config.host);
   const { port } = app.getHttpServer().address() as AddressInfo;
   await app.get(CardService).publish({
-    interfaces: BINDINGS.map((binding) => ({ binding, version: '1.0' })),
+    interfaces: VERSIONS.flatMap((version) => BINDINGS.map((binding) => ({ binding, version }))),
     url: publicUrl(config, port),
     grpc: publicGrpc(config, grpc.port),
     pushNotifications: false,

@@ -13,6 +13,8 @@ import type { Caller } from './caller.js';
 /** Where a call comes in, and from whom. */
 export interface Destination extends AgentAddress {
   readonly binding: Binding;
+  /** The versions that can be spoken at this address. */
+  readonly versions: readonly ProtocolVersion[];
   readonly caller: Caller;
 }
 

@@ -18,6 +18,8 @@ export interface AgentCapabilities {
   readonly extendedAgentCard: boolean;
   /** The versions that each binding answers in. */
   readonly versions: Readonly<Record<Binding, readonly ProtocolVersion[]>>;
+  /** The public card that says so. */
+  readonly card: AgentCard;
 }
 
 /** The capabilities that decide what is answered (3.3.4), the same that callers read on the card. */
@@ -46,7 +48,8 @@ export class CardCapabilities extends Capabilities {
   }
 }
 
-function capabilitiesOf({ capabilities, supportedInterfaces }: AgentCard): AgentCapabilities {
+function capabilitiesOf(card: AgentCard): AgentCapabilities {
+  const { capabilities, supportedInterfaces } = card;
   const versions = (binding: Binding) =>
     supportedInterfaces
       .filter(({ protocolBinding }) => protocolBinding === binding)
@@ -60,6 +63,7 @@ function capabilitiesOf({ capabilities, supportedInterfaces }: AgentCard): Agent
       'HTTP+JSON': versions('HTTP+JSON'),
       GRPC: versions('GRPC'),
     },
+    card,
   };
 }
 

@@ -9,11 +9,13 @@ import { ScopePolicy } from '../auth/scope.policy.js';
 import type { Readiness } from '../health/index.js';
 import {
   A2AError,
+  AgentCardSchema,
   type Binding,
   GetTaskRequestSchema,
   OPERATION_NAMES,
   type OperationName,
   type Principal,
+  type ProtocolVersion,
   Role,
   SendMessageRequestSchema,
 } from '../protocol/index.js';
@@ -65,6 +67,7 @@ function setUp(given: Partial<AgentCapabilities> = {}, drainMs = '5000') {
     pushNotifications: true,
     extendedAgentCard: true,
     versions: { JSONRPC: ['1.0'], 'HTTP+JSON': ['1.0', '0.3'], GRPC: ['1.0'] },
+    card: create(AgentCardSchema),
     ...given,
   };
   const config = testConfig({ PARLEY_DRAIN_MS: drainMs });
@@ -88,6 +91,7 @@ const V1 = { 'a2a-version': '1.0' };
 interface Given {
   readonly operation?: OperationName;
   readonly binding?: Binding;
+  readonly versions?: readonly ProtocolVersion[];
   readonly agent?: string;
   readonly tenant?: string;
   readonly headers?: Record<string, string>;
@@ -97,12 +101,13 @@ interface Given {
 function arrival({
   operation = 'getTask',
   binding = 'JSONRPC',
+  versions = ['1.0', '0.3'],
   agent,
   tenant = '',
   headers = V1,
   query,
 }: Given) {
-  return { operation, binding, agent, tenant, caller: new FakeCaller(headers, query) };
+  return { operation, binding, versions, agent, tenant, caller: new FakeCaller(headers, query) };
 }
 
 const kindOf = (promise: Promise<unknown>) =>
@@ -114,6 +119,14 @@ const kindOf = (promise: Promise<unknown>) =>
 const getTask = create(GetTaskRequestSchema, { id: 't' });
 
 describe('The dispatcher', () => {
+  it('speaks at an address no version but its own, whatever the agent is served in besides', async () => {
+    const { dispatcher } = setUp();
+    const rest = { binding: 'HTTP+JSON', versions: ['0.3'] } as const;
+
+    expect(await kindOf(dispatcher.admit(arrival({ ...rest, headers: {} })))).toBe('admitted');
+    expect(await kindOf(dispatcher.admit(arrival(rest)))).toBe('versionNotSupported');
+  });
+
   describe('takes the version from header, query or metadata for each operation (B104)', () => {
     const CASES: [
       headers: Record<string, string>,

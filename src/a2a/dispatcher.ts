@@ -7,6 +7,7 @@ import { Config } from '../config/index.js';
 import { Readiness } from '../health/index.js';
 import {
   A2AError,
+  type AgentCard,
   type CallContext,
   type EventStream,
   type OperationName,
@@ -70,12 +71,19 @@ export class Dispatcher implements BeforeApplicationShutdown {
   ) {}
 
   /** The agent at an address and the version that the caller wants of it. @throws A2AError of the first that fails */
-  resolve({ binding, caller, ...address }: Destination): Resolution {
+  resolve({ binding, versions, caller, ...address }: Destination): Resolution {
     const agent = agentAt(this.agents, address);
     const capabilities = this.capabilities.of(agent.id);
     const parameters = readServiceParameters(caller);
-    const version = resolveVersion(parameters.version, capabilities.versions[binding]);
+    const served = capabilities.versions[binding].filter((version) => versions.includes(version));
+    const version = resolveVersion(parameters.version, served);
     return { agent, capabilities, parameters, version };
+  }
+
+  /** The public card of the agent at an address; undefined where it has an extended one. @throws A2AError as `resolve` */
+  publicCard(destination: Destination): AgentCard | undefined {
+    const { extendedAgentCard, card } = this.resolve(destination).capabilities;
+    return extendedAgentCard ? undefined : card;
   }
 
   /** @throws A2AError of the first step that fails: readiness, agent, version, extensions, caller, scope, capability */

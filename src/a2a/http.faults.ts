@@ -5,8 +5,10 @@ import type { Fault, Faults } from './faults.js';
 import { type HttpAnswer, HttpCaller } from './http.caller.js';
 import { errorAnswer as jsonRpcAnswer } from './jsonrpc/index.js';
 import { methodsAt, errorAnswer as restAnswer } from './rest/index.js';
+import { restErrorAnswer } from './v03/index.js';
 
 const BINDING = /^(?:\/agents\/[^/]+)?\/(jsonrpc|rest)(?:\/|$)/;
+const V03 = /^(?:\/agents\/[^/]+)?\/rest\/v1\//;
 const JSONRPC = /^(?:\/agents\/[^/]+)?\/jsonrpc\/?$/;
 
 /** What our table calls an HTTP status that the server gave by itself. */
@@ -49,9 +51,8 @@ export function httpAnswer(path: string, status: number): HttpAnswer {
 }
 
 function inShapeOf(path: string, fault: Fault, status?: number): HttpAnswer {
-  return BINDING.exec(path)?.[1] === 'jsonrpc'
-    ? jsonRpcAnswer('null', fault, status)
-    : restAnswer(fault, status);
+  if (BINDING.exec(path)?.[1] === 'jsonrpc') return jsonRpcAnswer('null', fault, status);
+  return V03.test(path) ? restErrorAnswer(fault, status) : restAnswer(fault, status);
 }
 
 const methodsOf = (path: string) => (JSONRPC.test(path) ? ['POST'] : methodsAt(path));

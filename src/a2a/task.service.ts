@@ -48,6 +48,8 @@ import { viewOf } from './task.view.js';
 
 const PAGE_SIZE = 50;
 
+const INTERRUPTED: readonly TaskState[] = [TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED];
+
 /** The eleven operations (specification 3.1), the same for every binding and version. */
 @Injectable()
 export class TaskService implements A2AOperations {
@@ -85,7 +87,7 @@ export class TaskService implements A2AOperations {
     try {
       const first = await outcome.first();
       if (!isTask(first)) return messageStream(first);
-      const closesAt = closingStates(agent);
+      const closesAt = closingStates(agent, call);
       if (stored.version > seq && closesAt(stateOf(first))) await outcome.return();
       const frame = taskFrame(viewOf(first, request.configuration?.historyLength), stored.version);
       return new TaskStream([frame], outcome, closesAt);
@@ -136,11 +138,13 @@ export class TaskService implements A2AOperations {
       const { task, version } = await this.#read(id, call);
       const seen = call.lastEventId;
       const resumes = seen !== undefined && seen < version;
-      if (isTerminal(stateOf(task)) && !resumes) {
+      const hasEnded = isTerminal(stateOf(task)) && !resumes;
+      if (hasEnded && call.version === '1.0') {
         const message = 'The task has ended; there is nothing to subscribe to';
         throw new A2AError('unsupportedOperation', { message, metadata: { taskId: id } });
       }
-      const closesAt = closingStates(this.agents.get(call.agent)!);
+      const closesAt = closingStates(this.agents.get(call.agent)!, call);
+      if (hasEnded) await tail.return();
       if (resumes && (await this.#keeps(id, seen))) {
         return new TaskStream([], tail.seek(seen, version), closesAt);
       }
@@ -194,8 +198,10 @@ function stateOf(task: Task): TaskState {
   return task.status!.state;
 }
 
-function closingStates({ settings }: AgentDefinition): (state: TaskState) => boolean {
-  return (state) => isTerminal(state) || settings.streamClosesAt.includes(state);
+/** 0.3 closes a stream at every interruption, and a task that has ended is a stream of itself. */
+function closingStates({ settings }: AgentDefinition, { version }: CallContext): (state: TaskState) => boolean {
+  const interrupted = version === '0.3' ? INTERRUPTED : settings.streamClosesAt;
+  return (state) => isTerminal(state) || interrupted.includes(state);
 }
 
 function isTask(result: Task | Message): result is Task {

@@ -1,7 +1,8 @@
 import { Controller, Get, Options, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { A2AError } from '../protocol/index.js';
 import { CardService } from './card.service.js';
-import type { PublishedCard } from './published.card.js';
+import type { CardForm, PublishedCard } from './published.card.js';
 
 const ROOT = ['/.well-known/agent-card.json', '/.well-known/a2a/v1/agent-card.json'];
 const PER_AGENT = [
@@ -9,6 +10,9 @@ const PER_AGENT = [
   '/agents/:agent/.well-known/agent-card.json',
   '/agents/:agent/.well-known/a2a/v1/agent-card.json',
 ];
+/** Where clients of 0.3 look for it. */
+const LEGACY_ROOT = '/v1/card';
+const LEGACY_PER_AGENT = '/agents/:agent/v1/card';
 
 /** Any web page may read a public card: it holds no secret and takes no credential (specification 8.2). */
 const CORS = { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'ETag' };
@@ -29,22 +33,49 @@ export class CardController {
   @Get(ROOT)
   root(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
     reply.headers(CORS);
-    send(this.cards.atRoot(), request, reply);
+    send(formFor(request, this.cards.atRoot()), request, reply);
   }
 
   @Get(PER_AGENT)
   perAgent(@Param('agent') agent: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
     reply.headers(CORS);
-    send(this.cards.ofAgent(agent), request, reply);
+    send(formFor(request, this.cards.ofAgent(agent)), request, reply);
   }
 
-  @Options([...ROOT, ...PER_AGENT])
+  @Get(LEGACY_ROOT)
+  legacyRoot(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
+    reply.headers(CORS);
+    send(legacyOf(this.cards.atRoot()), request, reply);
+  }
+
+  @Get(LEGACY_PER_AGENT)
+  legacyPerAgent(
+    @Param('agent') agent: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): void {
+    reply.headers(CORS);
+    send(legacyOf(this.cards.ofAgent(agent)), request, reply);
+  }
+
+  @Options([...ROOT, ...PER_AGENT, LEGACY_ROOT, LEGACY_PER_AGENT])
   preflight(@Res() reply: FastifyReply): void {
     reply.code(204).headers(PREFLIGHT).send();
   }
 }
 
-function send(card: PublishedCard, { headers }: FastifyRequest, reply: FastifyReply): void {
+/** Who asks for 0.3 gets that alone where it is served; nobody else has to say what they read. */
+function formFor({ headers, query }: FastifyRequest, { current, legacy }: PublishedCard): CardForm {
+  const asked = headers['a2a-version'] || (query as Record<string, unknown>)['A2A-Version'];
+  return legacy && /^\s*0\.3(\.\d+)?\s*$/.test(String(asked)) ? legacy : current;
+}
+
+function legacyOf({ legacy }: PublishedCard): CardForm {
+  if (!legacy) throw new A2AError('notFound', { message: 'This agent is not served in A2A 0.3' });
+  return legacy;
+}
+
+function send(card: CardForm, { headers }: FastifyRequest, reply: FastifyReply): void {
   reply.headers({ ...CACHING, etag: card.etag, 'last-modified': card.lastModified });
   const held = card.isHeldBy({
     ifNoneMatch: headers['if-none-match'],

@@ -204,7 +204,7 @@ describe('The keys of the cards', () => {
       const cards = new CardService(new FakeAgents([AGENT]), config, keys);
       const served = { interfaces: [{ binding: 'GRPC', version: '1.0' }] as const, url: 'https://a.example' };
       await cards.publish({ ...served, grpc: 'a.example:1', pushNotifications: false });
-      return cards.atRoot().etag;
+      return cards.atRoot().current.etag;
     };
     const keys = await CardKeys.load(config);
 

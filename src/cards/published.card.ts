@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type AgentCard, AgentCardSchema, encodeMessageText } from '../protocol/index.js';
+import { type AgentCard, AgentCardSchema, encodeMessageText, v03 } from '../protocol/index.js';
 
 /** What a cache sends along to ask whether its copy is still good. */
 export interface Preconditions {
@@ -8,17 +8,18 @@ export interface Preconditions {
 }
 
 /** A card as it goes over the wire: serialised once, with its validators (RFC 9110, 8.8). */
-export class PublishedCard {
+export class CardForm {
   readonly body: Buffer;
   readonly etag: string;
   readonly lastModified: string;
 
   constructor(
-    readonly card: AgentCard,
+    text: string,
+    fingerprint: string,
     private readonly changed: Date,
   ) {
-    this.body = Buffer.from(encodeMessageText(AgentCardSchema, card));
-    this.etag = `"${fingerprint(card)}"`;
+    this.body = Buffer.from(text);
+    this.etag = `"${fingerprint}"`;
     this.lastModified = changed.toUTCString();
   }
 
@@ -34,6 +35,25 @@ export class PublishedCard {
   }
 }
 
+/** A card in the forms that its readers know. */
+export class PublishedCard {
+  /** For 1.0, and where the agent is served in 0.3 too, for readers of either. */
+  readonly current: CardForm;
+  /** For those who ask for 0.3; undefined where the agent is not served in it. */
+  readonly legacy: CardForm | undefined;
+
+  constructor(
+    readonly card: AgentCard,
+    changed: Date,
+  ) {
+    const forms = v03.cardForms(card);
+    const text = forms ? v03.jsonText(forms.both) : encodeMessageText(AgentCardSchema, card);
+    this.current = new CardForm(text, fingerprint(card), changed);
+    const legacy = forms && v03.jsonText(forms.legacy);
+    this.legacy = legacy === undefined ? undefined : new CardForm(legacy, hashOf(legacy), changed);
+  }
+}
+
 /**
  * All replicas have to agree on it, but no two ES256 signatures are alike: those count by their headers, which
  * name algorithm and key.
@@ -41,7 +61,7 @@ export class PublishedCard {
 function fingerprint(card: AgentCard): string {
   const unsigned = encodeMessageText(AgentCardSchema, { ...card, signatures: [] });
   const signers = card.signatures.map((signature) => signature.protected);
-  return createHash('sha256')
-    .update([unsigned, ...signers].join('\n'))
-    .digest('base64url');
+  return hashOf([unsigned, ...signers].join('\n'));
 }
+
+const hashOf = (text: string) => createHash('sha256').update(text).digest('base64url');

@@ -3,7 +3,7 @@ import type { Binding, ProtocolVersion } from '../protocol/index.js';
 
 /** What is really served, and where. Cards declare this and nothing else. */
 export interface Served {
-  /** The bindings that answer, each in one version, in order of preference. */
+  /** The bindings that answer, once for each version, in order of preference. */
   readonly interfaces: readonly { readonly binding: Binding; readonly version: ProtocolVersion }[];
   /** Base URL of the service as callers know it, without a slash at its end. */
   readonly url: string;

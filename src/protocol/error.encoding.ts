@@ -1,6 +1,6 @@
 import { create, createRegistry, type JsonObject, toBinary, toJson } from '@bufbuild/protobuf';
 import { type Any, AnySchema, anyPack, durationFromMs } from '@bufbuild/protobuf/wkt';
-import { A2AError, GRPC_STATUS } from './errors.js';
+import { A2AError, GRPC_STATUS, type GrpcStatusName } from './errors.js';
 import {
   BadRequestSchema,
   ErrorInfoSchema,
@@ -55,10 +55,15 @@ export function errorHeaders(error: A2AError): Record<string, string> {
   return headers;
 }
 
-export function toGrpcError(error: A2AError, traceId?: string): GrpcError {
-  const code = GRPC_STATUS[error.row.grpc];
-  const status = create(StatusSchema, { code, message: error.message, details: detailsOf(error, traceId) });
-  return { code, message: error.message, details: toBinary(StatusSchema, status) };
+/** `status` replaces the one of the error's row. */
+export function toGrpcError(
+  error: A2AError,
+  traceId?: string,
+  status: GrpcStatusName = error.row.grpc,
+): GrpcError {
+  const code = GRPC_STATUS[status];
+  const encoded = create(StatusSchema, { code, message: error.message, details: detailsOf(error, traceId) });
+  return { code, message: error.message, details: toBinary(StatusSchema, encoded) };
 }
 
 const OUTSIDE_200: ReadonlySet<number> = new Set([401, 403, 413, 429, 503, 504]);

@@ -21,7 +21,7 @@ export interface ServiceParameters {
 /** Reads the service parameters of a call (specification 3.2.6, 3.6). Never throws. */
 export function readServiceParameters(source: ParameterSource): ServiceParameters {
   return {
-    version: readVersion(source),
+    version: versionAsked(source),
     extensions: [...new Set(EXTENSION_HEADERS.flatMap((name) => readList(source.header(name))))],
     lastEventId: readEventId(source),
     traceparent: first(source.header('traceparent')),
@@ -35,15 +35,17 @@ export function resolveVersion(raw: string, served: readonly ProtocolVersion[]):
   if (version) return version;
   const supported = served.join(', ');
   throw new A2AError('versionNotSupported', {
-    message: `A2A ${excerpt(raw)} is not served here; send the header A2A-Version: 1.0 (without it a call counts as 0.3)`,
+    message: `A2A ${excerpt(raw)} is not served here${served.includes('1.0') ? ASK_FOR_1_0 : ''}`,
     metadata: { requested: raw, supported, supportedVersions: supported },
   });
 }
 
+const ASK_FOR_1_0 = '; send the header A2A-Version: 1.0 (without it a call counts as 0.3)';
+
 const EXTENSION_HEADERS = ['a2a-extensions', 'x-a2a-extensions'];
 
-/** An absent version means 0.3 (3.6.2). Patch numbers do not count. */
-function readVersion(source: ParameterSource): string {
+/** The version that a call asks for; an absent one means 0.3 (3.6.2). Patch numbers do not count. */
+export function versionAsked(source: ParameterSource): string {
   const raw = first(source.header('a2a-version')) || source.query?.('A2A-Version')?.trim() || '0.3';
   const [, majorMinor] = /^(\d+\.\d+)(?:\.\d+)?$/.exec(raw) ?? [];
   return majorMinor === '1.0' || majorMinor === '0.3' ? majorMinor : raw;

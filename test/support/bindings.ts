@@ -1,3 +1,4 @@
+import { create } from '@bufbuild/protobuf';
 import { type Client, credentials, loadPackageDefinition, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { Module } from '@nestjs/common';
@@ -17,7 +18,7 @@ import { AnonymousAuthenticator, Authenticator, Policy } from '../../src/auth/in
 import { ScopePolicy } from '../../src/auth/scope.policy.js';
 import { Config, type Environment } from '../../src/config/index.js';
 import { Readiness } from '../../src/health/index.js';
-import type { A2AOperations } from '../../src/protocol/index.js';
+import { type A2AOperations, AgentCardSchema } from '../../src/protocol/index.js';
 import { testConfig } from './config.js';
 import { FakeAgents } from './fake.agents.js';
 import { FakeOperations } from './fake.operations.js';
@@ -47,6 +48,7 @@ const EVERYTHING: AgentCapabilities = {
   pushNotifications: true,
   extendedAgentCard: true,
   versions: { JSONRPC: ['1.0'], 'HTTP+JSON': ['1.0'], GRPC: ['1.0'] },
+  card: create(AgentCardSchema, { name: 'Public' }),
 };
 
 /** The three bindings on real sockets over a service that the test gives. */

@@ -3,26 +3,21 @@ import { Metadata, type ServerUnaryCall, type ServerWritableStream } from '@grpc
 import { Controller } from '@nestjs/common';
 import { GrpcMethod, RpcException } from '@nestjs/microservices';
 import { EMPTY, type Observable } from 'rxjs';
-import {
-  A2AError,
-  A2AService,
-  OPERATION_NAMES,
-  OPERATIONS,
-  type OperationName,
-  Undecodable,
-} from '../../protocol/index.js';
-import type { Call } from '../call.js';
+import { A2AError, Undecodable } from '../../protocol/index.js';
+import type { Call, Destination } from '../call.js';
+import type { GrpcOperation } from '../dialect.js';
 import { Dispatcher, isStream } from '../dispatcher.js';
 import { Faults } from '../faults.js';
 import { OpenStreams } from '../streaming/index.js';
 import { GrpcCaller } from './grpc.caller.js';
+import { GRPC_OPERATIONS } from './grpc.operations.js';
 import { GrpcSink } from './grpc.sink.js';
 import { statusOf } from './grpc.status.js';
 
-type Request = (Message & { readonly tenant: string }) | Undecodable;
+type Request = Message | Undecodable;
 type GrpcCall = ServerUnaryCall<Request, Message> | ServerWritableStream<Request, Uint8Array>;
 
-/** The gRPC binding (specification 10). The handler of each rpc of the service is made below. */
+/** The gRPC binding (specification 10). The handler of each rpc is made below. */
 @Controller()
 export class GrpcController {
   constructor(
@@ -32,31 +27,28 @@ export class GrpcController {
   ) {}
 
   /** A stream is written to its call here, with the reader's pace; Nest then only ends it. */
-  async answer(
-    operation: OperationName,
-    request: Request,
-    grpc: GrpcCall,
-  ): Promise<Message | Observable<never>> {
+  async answer(rpc: GrpcOperation, request: Request, grpc: GrpcCall): Promise<Message | Observable<never>> {
     const caller = new GrpcCaller(grpc);
+    const { operation, version } = rpc;
     const undecodable = request instanceof Undecodable;
-    const tenant = undecodable ? '' : request.tenant;
+    const tenant = undecodable ? '' : rpc.tenant(request, caller);
     let call: Call | undefined;
     try {
-      call = await this.dispatcher.admit({ operation, binding: 'GRPC', agent: undefined, tenant, caller });
+      const agent = undefined;
+      const destination: Destination = { binding: 'GRPC', versions: [version], agent, tenant, caller };
+      const card = rpc.orPublicCard && this.dispatcher.publicCard(destination);
+      if (card) return rpc.write(card);
+      call = await this.dispatcher.admit({ ...destination, operation });
       if (undecodable) throw new A2AError('invalidParams', { message: 'The request does not decode' });
-      const result = await this.dispatcher.perform(call, request);
+      const result = await this.dispatcher.perform(call, rpc.read(request));
       grpc.sendMetadata(metadataOf(call));
-      if (!isStream(result)) return result;
-      await this.streams.deliver(
-        call,
-        result,
-        new GrpcSink(grpc as ServerWritableStream<Request, Uint8Array>, call.signal),
-      );
+      if (!isStream(result)) return rpc.write(result);
+      const stream = grpc as ServerWritableStream<Request, Uint8Array>;
+      await this.streams.deliver(call, result, new GrpcSink(stream, call.signal, rpc.event));
       return EMPTY;
     } catch (thrown) {
-      throw new RpcException(
-        statusOf(this.faults.report(thrown, call ?? { caller, operation, binding: 'GRPC' })),
-      );
+      const fault = this.faults.report(thrown, call ?? { caller, operation, binding: 'GRPC' });
+      throw new RpcException(statusOf(fault, rpc.statuses[fault.error.kind]));
     }
   }
 }
@@ -68,13 +60,14 @@ function metadataOf({ reply }: Call): Metadata {
 }
 
 /** Gives the controller a method for an rpc, decorated as if it stood in the class. */
-function declare(operation: OperationName): void {
+function declare(operation: GrpcOperation, name: string): void {
+  const { service, rpc } = operation;
   const handler = function (this: GrpcController, request: Request, _metadata: Metadata, call: GrpcCall) {
     return this.answer(operation, request, call);
   };
   const { prototype } = GrpcController;
-  Object.defineProperty(prototype, operation, { value: handler, configurable: true });
-  GrpcMethod(A2AService.typeName, OPERATIONS[operation].name)(prototype, operation, { value: handler });
+  Object.defineProperty(prototype, name, { value: handler, configurable: true });
+  GrpcMethod(service, rpc)(prototype, name, { value: handler });
 }
 
-for (const operation of OPERATION_NAMES) declare(operation);
+for (const operation of GRPC_OPERATIONS) declare(operation, `${operation.service}.${operation.rpc}`);

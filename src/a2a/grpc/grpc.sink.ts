@@ -10,12 +10,13 @@ export class GrpcSink implements Sink {
   constructor(
     private readonly call: ServerWritableStream<unknown, Uint8Array>,
     private readonly signal: AbortSignal,
+    private readonly bytesOf: (event: StreamEvent) => Uint8Array,
   ) {}
 
   async write(batch: readonly StreamEvent[]): Promise<void> {
     for (const event of batch) {
       if (this.signal.aborted) return;
-      if (!this.call.write(event.binary)) await drained(this.call, this.signal);
+      if (!this.call.write(this.bytesOf(event))) await drained(this.call, this.signal);
     }
   }
 

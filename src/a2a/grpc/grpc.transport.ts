@@ -2,10 +2,11 @@ import { Server, ServerCredentials, type ServerOptions } from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
 import { ServerGrpc } from '@nestjs/microservices';
 import { HealthImplementation } from 'grpc-health-check';
-import { A2AService, fileDescriptorProtos, grpcServiceDefinition } from '../../protocol/index.js';
+import { A2AService, fileDescriptorProtos, grpcServiceDefinition, v03 } from '../../protocol/index.js';
 
-const SERVICE = A2AService.typeName;
-const PACKAGE = A2AService.file.proto.package;
+/** One for each version. */
+const SERVICES = [A2AService, v03.A2AService];
+const NAMES = SERVICES.map(({ typeName }) => typeName);
 
 const MINUTE_MS = 60_000;
 /** Nobody keeps a connection for ever: forgotten ones go, used ones are opened anew, perhaps to another replica. */
@@ -29,13 +30,17 @@ export interface GrpcListener {
 
 /** Nest's gRPC transport with a server of our own making: limits, the real port, an end that waits, health, reflection. */
 export class GrpcTransport extends ServerGrpc {
-  readonly #health = new HealthImplementation({ '': 'SERVING', [SERVICE]: 'SERVING' });
+  readonly #health = new HealthImplementation(
+    Object.fromEntries(['', ...NAMES].map((name) => [name, 'SERVING'])),
+  );
   #port = 0;
 
   constructor(private readonly listener: GrpcListener) {
     super({
-      package: PACKAGE,
-      packageDefinition: { [SERVICE]: grpcServiceDefinition(A2AService, listener) },
+      package: SERVICES.map(({ file }) => file.proto.package),
+      packageDefinition: Object.fromEntries(
+        SERVICES.map((service) => [service.typeName, grpcServiceDefinition(service, listener)]),
+      ),
       onLoadPackageDefinition: (_definition: object, server: Server) => {
         this.#health.addToServer(server);
         reflection().addToServer(server);
@@ -50,7 +55,7 @@ export class GrpcTransport extends ServerGrpc {
 
   /** Tells health checks that this replica is about to go. */
   drain(): void {
-    for (const service of ['', SERVICE]) this.#health.setStatus(service, 'NOT_SERVING');
+    for (const service of ['', ...NAMES]) this.#health.setStatus(service, 'NOT_SERVING');
   }
 
   override async createClient(): Promise<Server> {
@@ -82,6 +87,6 @@ export class GrpcTransport extends ServerGrpc {
 
 const reflection = () =>
   new ReflectionService(
-    { [PACKAGE]: { fileDescriptorProtos: fileDescriptorProtos() } as never },
-    { services: [SERVICE] },
+    { a2a: { fileDescriptorProtos: fileDescriptorProtos(SERVICES) } as never },
+    { services: NAMES },
   );

@@ -1,19 +1,29 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { Controller, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { A2AError, decodeMessage, excerpt, OPERATIONS, operationByMethod } from '../../protocol/index.js';
+import {
+  A2AError,
+  excerpt,
+  type OperationName,
+  operationByMethod,
+  type ProtocolVersion,
+  resolveVersion,
+  versionAsked,
+} from '../../protocol/index.js';
 import type { Call, Destination } from '../call.js';
 import { Dispatcher, isStream } from '../dispatcher.js';
 import { type Fault, Faults } from '../faults.js';
 import { JsonBody } from '../http.body.js';
 import { HttpCaller } from '../http.caller.js';
-import { replyText } from '../reply.text.js';
 import { OpenStreams, SseSink } from '../streaming/index.js';
+import { v03JsonRpc } from '../v03/index.js';
 import { idText, readEnvelope } from './envelope.js';
+import { jsonRpc } from './jsonrpc.dialect.js';
 import { aroundResult, errorAnswer, errorText, JSON_TYPE } from './response.js';
 
 const PATHS = ['/jsonrpc', '/agents/:agent/jsonrpc'];
 const ACCEPTED: ReadonlySet<string> = new Set([JSON_TYPE]);
+const VERSIONS: readonly ProtocolVersion[] = ['1.0', '0.3'];
 
 /** The JSON-RPC binding (specification 9): one address for each agent, POST only. */
 @Controller()
@@ -29,34 +39,43 @@ export class JsonRpcController {
   async handle(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const caller = new HttpCaller(request, reply);
     const { agent } = request.params as { agent?: string };
+    const dialect = versionAsked(caller) === '0.3' ? v03JsonRpc : jsonRpc;
     let id = 'null';
+    let operation: OperationName | undefined;
     let call: Call | undefined;
     try {
       const body = this.body.read(request, ACCEPTED);
       id = idText(body);
-      const { method, params } = readEnvelope(body);
-      const destination: Destination = { binding: 'JSONRPC', agent, tenant: tenantOf(params), caller };
-      const operation = operationByMethod(method) ?? this.#unknown(method, destination);
+      const { method: name, params } = readEnvelope(body);
+      const tenant = tenantOf(params);
+      const destination: Destination = { binding: 'JSONRPC', versions: VERSIONS, agent, tenant, caller };
+      const method = dialect.method(name, params) ?? this.#unknown(name, destination);
+      operation = method.operation;
       call = await this.dispatcher.admit({ ...destination, operation });
-      const message = decodeMessage(OPERATIONS[operation].input, params);
+      const message = method.read(params);
       const result = await this.dispatcher.perform(call, message);
       const around = aroundResult(id);
       if (isStream(result)) {
-        const frames = { ...around, error: (fault: Fault) => errorText(id, fault) };
+        const error = (fault: Fault) => errorText(id, fault);
+        const frames = { ...around, event: dialect.event, error };
         await this.streams.deliver(call, result, new SseSink(reply, call, frames));
       } else {
-        const text = around.before + replyText(operation, message, result) + around.after;
+        const text = around.before + method.write(result, message) + around.after;
         caller.answer({ status: 200, type: JSON_TYPE, headers: call.reply, body: text });
       }
     } catch (thrown) {
       const fault = this.faults.report(thrown, call ?? { caller, binding: 'JSONRPC', agent });
-      caller.answer(errorAnswer(id, fault));
+      caller.answer(dialect.refusal(fault, operation, (shown) => errorAnswer(id, shown)));
     }
   }
 
-  /** A 0.3 name is answered by the version rules first: whoever sends one without the header wants 0.3. */
+  /**
+   * The version rules answer first: whoever sends no header asks for 0.3, and if that is served, a method of
+   * 1.0 shows that the header was forgotten.
+   */
   #unknown(method: string, destination: Destination): never {
-    if (method.includes('/')) this.dispatcher.resolve(destination);
+    const { version } = this.dispatcher.resolve(destination);
+    if (version === '0.3' && operationByMethod(method)) resolveVersion(version, ['1.0']);
     throw new A2AError('methodNotFound', { metadata: { method: excerpt(method) } });
   }
 }

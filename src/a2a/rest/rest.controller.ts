@@ -1,21 +1,20 @@
 import type { JsonValue } from '@bufbuild/protobuf';
 import { Controller, Req, RequestMapping, RequestMethod, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { HTTP_ROUTES, type HttpInput, type HttpRoute, requestFromHttp } from '../../protocol/index.js';
-import type { Call } from '../call.js';
+import type { HttpInput } from '../../protocol/index.js';
+import type { Call, Destination } from '../call.js';
+import type { RestOperation } from '../dialect.js';
 import { Dispatcher, isStream } from '../dispatcher.js';
 import { type Fault, Faults } from '../faults.js';
 import { JsonBody } from '../http.body.js';
 import { HttpCaller } from '../http.caller.js';
-import { replyText } from '../reply.text.js';
 import { OpenStreams, SseSink } from '../streaming/index.js';
-import { errorAnswer, REST_TYPE } from './rest.error.js';
-import { REST_BASES } from './rest.routes.js';
+import { REST_TYPE } from './rest.error.js';
+import { REST_BASES, REST_OPERATIONS } from './rest.routes.js';
 
 const ACCEPTED: ReadonlySet<string> = new Set([REST_TYPE, 'application/json']);
-const FRAMES = { before: '', after: '', error: (fault: Fault) => errorAnswer(fault).body };
 
-/** The HTTP+JSON binding (specification 11). The handler of each route of the proto is made below. */
+/** The HTTP+JSON binding (specification 11). The handler of each of its routes is made below. */
 @Controller()
 export class RestController {
   constructor(
@@ -25,33 +24,40 @@ export class RestController {
     private readonly faults: Faults,
   ) {}
 
-  async answer(route: HttpRoute, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  async answer(route: RestOperation, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const caller = new HttpCaller(request, reply);
     const params = request.params as HttpInput['params'];
     const query = request.query as HttpInput['query'];
-    const { operation } = route;
+    const { operation, version, type } = route;
+    const { agent } = params;
     let call: Call | undefined;
     try {
       const body = this.body.read(request, ACCEPTED);
       const tenant = params.tenant ?? tenantOf(body) ?? caller.query('tenant') ?? '';
-      call = await this.dispatcher.admit({
-        operation,
-        binding: 'HTTP+JSON',
-        agent: params.agent,
-        tenant,
-        caller,
-      });
-      const message = requestFromHttp(route, { params, query, body });
+      const destination: Destination = { binding: 'HTTP+JSON', versions: [version], agent, tenant, caller };
+      const input = { params, query, body };
+      const card = route.orPublicCard && this.dispatcher.publicCard(destination);
+      if (card) {
+        caller.answer({ status: 200, type, headers: [], body: route.write(card, card) });
+        return;
+      }
+      call = await this.dispatcher.admit({ ...destination, operation });
+      const message = route.read(input);
       const result = await this.dispatcher.perform(call, message);
       if (isStream(result)) {
-        await this.streams.deliver(call, result, new SseSink(reply, call, FRAMES));
+        const frames = {
+          before: '',
+          after: '',
+          event: route.event,
+          error: (fault: Fault) => route.error(fault).body,
+        };
+        await this.streams.deliver(call, result, new SseSink(reply, call, frames));
       } else {
-        const text = replyText(operation, message, result);
-        caller.answer({ status: 200, type: REST_TYPE, headers: call.reply, body: text });
+        caller.answer({ status: 200, type, headers: call.reply, body: route.write(result, message) });
       }
     } catch (thrown) {
-      const place = call ?? { caller, operation, binding: 'HTTP+JSON', agent: params.agent };
-      caller.answer(errorAnswer(this.faults.report(thrown, place)));
+      const place = call ?? { caller, operation, binding: 'HTTP+JSON', agent };
+      caller.answer(route.error(this.faults.report(thrown, place)));
     }
   }
 }
@@ -62,17 +68,17 @@ function tenantOf(body: JsonValue | undefined): string | undefined {
 }
 
 /** Gives the controller a method for a route, decorated as if it stood in the class. */
-function declare(route: HttpRoute, name: string): void {
+function declare(route: RestOperation, name: string): void {
   const handler = function (this: RestController, request: FastifyRequest, reply: FastifyReply) {
     // Fastify sends HEAD to the handler of GET.
     return request.method === route.method ? this.answer(route, request, reply) : reply.callNotFound();
   };
   const { prototype } = RestController;
-  const path = REST_BASES.map((base) => base + route.fastifyPath);
+  const path = REST_BASES.map((base) => base + route.path);
   Object.defineProperty(prototype, name, { value: handler, configurable: true });
   Req()(prototype, name, 0);
   Res()(prototype, name, 1);
   RequestMapping({ path, method: RequestMethod[route.method] })(prototype, name, { value: handler });
 }
 
-for (const [index, route] of HTTP_ROUTES.entries()) declare(route, `${route.operation}${index}`);
+for (const [index, route] of REST_OPERATIONS.entries()) declare(route, `${route.operation}${index}`);

@@ -7,9 +7,11 @@ import { drained, type Sink } from './sink.js';
 
 /** How a binding dresses the events. */
 export interface SseFrames {
-  /** Text before and after each event's ProtoJSON, within its `data:` line. */
+  /** Text before and after each event's JSON, within its `data:` line. */
   readonly before: string;
   readonly after: string;
+  /** An event's JSON, on one line. */
+  event(event: StreamEvent): string;
   /** The binding's own error body, on one line. */
   error(fault: Fault): string;
 }
@@ -49,7 +51,7 @@ export class SseSink implements Sink {
     let text = '';
     for (const event of batch) {
       if (event.seq !== undefined) text += `id: ${event.seq}\n`;
-      text += `data: ${before}${event.json}${after}\n\n`;
+      text += `data: ${before}${this.frames.event(event)}${after}\n\n`;
       if (text.length < PART) continue;
       await this.#send(text);
       text = '';

@@ -15,6 +15,8 @@ import { RPCS, type Rpc } from './rpcs.js';
 export interface RestRoute {
   readonly rpc: Rpc;
   readonly method: HttpMethod;
+  /** As in the proto: `/v1/{name=tasks/*}:cancel`. */
+  readonly template: string;
   /** As Fastify wants it: `/v1/tasks/:p0(^.+)::cancel`. */
   readonly fastifyPath: string;
   /** What of the request the body is: all (`*`), a field of it, or nothing. */
@@ -44,7 +46,7 @@ function routeOf(rpc: Rpc, method: DescMethod): RestRoute {
     .replace(/:/g, '::')
     .replace(/\{[^}]+\}(?=(:?))/, (_, verb: string) => name + (verb && '(^.+)'));
   const resource = field && name ? { field, name } : undefined;
-  return { rpc, method: pattern.case.toUpperCase() as HttpMethod, fastifyPath, body, resource };
+  return { rpc, method: pattern.case.toUpperCase() as HttpMethod, template, fastifyPath, body, resource };
 }
 
 /** The request of a2a.v1 that an HTTP call makes. @throws A2AError `invalidParams` */

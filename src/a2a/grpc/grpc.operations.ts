@@ -1,0 +1,24 @@
+import type { Message } from '@bufbuild/protobuf';
+import { A2AService, OPERATION_NAMES, OPERATIONS } from '../../protocol/index.js';
+import type { GrpcOperation } from '../dialect.js';
+import { v03GrpcOperations } from '../v03/index.js';
+
+const asItIs = (message: Message) => message;
+
+/** Every rpc, of every version. Those of 1.0 need no translation. */
+export const GRPC_OPERATIONS: readonly GrpcOperation[] = [
+  ...OPERATION_NAMES.map(
+    (operation): GrpcOperation => ({
+      operation,
+      version: '1.0',
+      service: A2AService.typeName,
+      rpc: OPERATIONS[operation].name,
+      statuses: {},
+      tenant: (request) => (request as Message & { readonly tenant: string }).tenant,
+      read: asItIs,
+      write: asItIs,
+      event: ({ binary }) => binary,
+    }),
+  ),
+  ...v03GrpcOperations,
+];
