@@ -9,6 +9,7 @@ import { Config, publicGrpc, publicUrl } from './config/index.js';
 import { EmbeddedPostgres } from './database/index.js';
 import { Readiness } from './health/index.js';
 import type { Binding, ProtocolVersion } from './protocol/index.js';
+import { localSecrets, pushIsOn, secretFile } from './push/index.js';
 
 /** What cards list, the first one preferred. */
 const BINDINGS: readonly Binding[] = ['JSONRPC', 'HTTP+JSON', 'GRPC'];
@@ -22,6 +23,8 @@ export interface Service {
   readonly grpcAddress: string;
   /** Where the data lies, in words and without a password. */
   readonly data: string;
+  /** Where the secret lies that pushes are signed with, in words. */
+  readonly push: string;
   /** Stops being ready, lets running work end, closes everything. Never rejects. */
   stop(): Promise<void>;
 }
@@ -37,13 +40,15 @@ export async function startService(given: Config, logger: LoggerService): Promis
   try {
     const embedded = given.databaseUrl ? undefined : await EmbeddedPostgres.start(given.dataDir);
     if (embedded) undo.push(() => embedded.stop());
-    const config = embedded ? new Config({ ...given, databaseUrl: embedded.url }) : given;
+    const config = embedded
+      ? new Config({ ...given, ...localSecrets(given), databaseUrl: embedded.url })
+      : given;
     const app = await createApplication(config, logger);
     undo.push(() => app.close());
     const addresses = await listen(app, config);
     undo.push(async () => app.get(Readiness).drain());
     const data = embedded ? `${embedded.folder} (embedded Postgres)` : `Postgres at ${place(config)}`;
-    return { ...addresses, data, stop };
+    return { ...addresses, data, push: pushSecret(given, embedded !== undefined), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -71,7 +76,7 @@ async function listen(app: NestFastifyApplication, config: Config) {
     interfaces: VERSIONS.flatMap((version) => BINDINGS.map((binding) => ({ binding, version }))),
     url: publicUrl(config, port),
     grpc: publicGrpc(config, grpc.port),
-    pushNotifications: false,
+    pushNotifications: pushIsOn(config),
   });
   const listener = { host: config.host, publicUrl: undefined, publicGrpc: undefined };
   return { httpUrl: publicUrl(listener, port), grpcAddress: publicGrpc(listener, grpc.port) };
@@ -81,4 +86,11 @@ async function listen(app: NestFastifyApplication, config: Config) {
 function place({ databaseUrl = '' }: Config): string {
   const { host, pathname } = new URL(databaseUrl);
   return host + pathname;
+}
+
+/** Where receivers of pushes get what they verify with. */
+function pushSecret(given: Config, embedded: boolean): string {
+  if (given.pushSecrets.length > 0) return 'signed with the configured secrets';
+  if (embedded) return `signed with the secret in ${secretFile(given)}`;
+  return given.pushUnsigned ? 'on, not signed' : 'off, no secret is configured';
 }

@@ -4,7 +4,7 @@ import type { Service } from './service.js';
 
 /** What a person sees who has just started the service: where it is, and a line to paste that works. */
 export function startBlock(service: Service, { agents, defaultAgent }: Config): string {
-  const { httpUrl, grpcAddress, data } = service;
+  const { httpUrl, grpcAddress, data, push } = service;
   const others = agents.filter((id) => id !== defaultAgent);
   return `
   Parley ${packageVersion()} is ready.
@@ -16,6 +16,7 @@ export function startBlock(service: Service, { agents, defaultAgent }: Config): 
   Agents     ${[`${defaultAgent} (default)`, ...others].join(', ')}
              each below ${httpUrl}/agents/{agent}, its card at /card
   Data       ${data}
+  Push       ${push}
 
   Say hello:
   ${helloCommand(httpUrl)}

@@ -3,6 +3,7 @@ import { AgentsModule } from '../agents/index.js';
 import { AuthModule } from '../auth/index.js';
 import { CardsModule } from '../cards/index.js';
 import { MessagingModule } from '../messaging/index.js';
+import { PushModule } from '../push/index.js';
 import { TasksModule } from '../tasks/index.js';
 import { Capabilities, CardCapabilities } from './capabilities.js';
 import { Dispatcher } from './dispatcher.js';
@@ -17,7 +18,7 @@ import { TaskService } from './task.service.js';
 
 /** The protocol surface: three bindings over one dispatcher over one service. */
 @Module({
-  imports: [AgentsModule, AuthModule, CardsModule, MessagingModule, TasksModule],
+  imports: [AgentsModule, AuthModule, CardsModule, MessagingModule, PushModule, TasksModule],
   controllers: [JsonRpcController, RestController, GrpcController],
   providers: [
     Dispatcher,

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { type Empty, timestampMs } from '@bufbuild/protobuf/wkt';
+import { EmptySchema, timestampMs } from '@bufbuild/protobuf/wkt';
 import { Injectable } from '@nestjs/common';
 import { type AgentDefinition, AgentRegistry } from '../agents/index.js';
 import { CardService } from '../cards/index.js';
@@ -17,10 +17,12 @@ import {
   type AgentCard,
   type CallContext,
   type CancelTaskRequest,
+  type DeleteTaskPushNotificationConfigRequest,
   type EventStream,
   type GetExtendedAgentCardRequest,
+  type GetTaskPushNotificationConfigRequest,
   type GetTaskRequest,
-  type ListTaskPushNotificationConfigsResponse,
+  type ListTaskPushNotificationConfigsRequest,
   type ListTasksRequest,
   type ListTasksResponse,
   ListTasksResponseSchema,
@@ -35,6 +37,7 @@ import {
   type TaskPushNotificationConfig,
   TaskState,
 } from '../protocol/index.js';
+import { PushService } from '../push/index.js';
 import {
   isTerminal,
   PageTokens,
@@ -62,6 +65,7 @@ export class TaskService implements A2AOperations {
     private readonly feed: TaskFeed,
     private readonly pageTokens: PageTokens,
     private readonly cards: CardService,
+    private readonly push: PushService,
   ) {}
 
   async sendMessage(request: SendMessageRequest, call: CallContext): Promise<SendMessageResponse> {
@@ -98,7 +102,9 @@ export class TaskService implements A2AOperations {
   }
 
   async #accept(request: SendMessageRequest, call: CallContext): Promise<Accepted | Answered> {
-    const accepted = await this.intake.accept(request, call);
+    const asksForPush = request.configuration?.taskPushNotificationConfig !== undefined;
+    const push = asksForPush ? await this.push.configs.prepare(request, call) : undefined;
+    const accepted = await this.intake.accept(request, call, push);
     if ('message' in accepted || accepted.replay) call.reply.set('a2a-idempotent-replay', 'true');
     return accepted;
   }
@@ -155,20 +161,24 @@ export class TaskService implements A2AOperations {
     }
   }
 
-  async createTaskPushNotificationConfig(): Promise<TaskPushNotificationConfig> {
-    throw new A2AError('pushNotificationNotSupported');
+  async createTaskPushNotificationConfig(config: TaskPushNotificationConfig, call: CallContext) {
+    return this.push.configs.create(config, call);
   }
 
-  async getTaskPushNotificationConfig(): Promise<TaskPushNotificationConfig> {
-    throw new A2AError('pushNotificationNotSupported');
+  async getTaskPushNotificationConfig(request: GetTaskPushNotificationConfigRequest, call: CallContext) {
+    return this.push.configs.get(request, call);
   }
 
-  async listTaskPushNotificationConfigs(): Promise<ListTaskPushNotificationConfigsResponse> {
-    throw new A2AError('pushNotificationNotSupported');
+  async listTaskPushNotificationConfigs(request: ListTaskPushNotificationConfigsRequest, call: CallContext) {
+    return this.push.configs.list(request, call);
   }
 
-  async deleteTaskPushNotificationConfig(): Promise<Empty> {
-    throw new A2AError('pushNotificationNotSupported');
+  async deleteTaskPushNotificationConfig(
+    request: DeleteTaskPushNotificationConfigRequest,
+    call: CallContext,
+  ) {
+    await this.push.configs.delete(request, call);
+    return create(EmptySchema);
   }
 
   async getExtendedAgentCard(_: GetExtendedAgentCardRequest, call: CallContext): Promise<AgentCard> {
@@ -199,7 +209,10 @@ function stateOf(task: Task): TaskState {
 }
 
 /** 0.3 closes a stream at every interruption, and a task that has ended is a stream of itself. */
-function closingStates({ settings }: AgentDefinition, { version }: CallContext): (state: TaskState) => boolean {
+function closingStates(
+  { settings }: AgentDefinition,
+  { version }: CallContext,
+): (state: TaskState) => boolean {
   const interrupted = version === '0.3' ? INTERRUPTED : settings.streamClosesAt;
   return (state) => isTerminal(state) || interrupted.includes(state);
 }

@@ -22,6 +22,7 @@ import {
   Ids,
   isTerminal,
   type MessageIdentity,
+  type PushTarget,
   type StoredTask,
   type Tail,
   TaskFeed,
@@ -66,12 +67,16 @@ export class Intake {
   ) {}
 
   /**
-   * Resolves once the message is committed.
+   * Resolves once the message is committed, and with it `push`, where the message brought such a config.
    *
    * @throws A2AError `taskNotFound`, `unsupportedOperation` (the task has ended), `contentTypeNotSupported`,
    *   `invalidParams` (another context; a messageId used for other content), `unavailable`
    */
-  async accept(request: SendMessageRequest, call: CallContext): Promise<Accepted | Answered> {
+  async accept(
+    request: SendMessageRequest,
+    call: CallContext,
+    push?: PushTarget,
+  ): Promise<Accepted | Answered> {
     const agent = this.agents.get(call.agent)!;
     const message = request.message!;
     checkMediaTypes(message, agent);
@@ -82,16 +87,17 @@ export class Intake {
       identity: agent.settings.idempotentSend ? identify(request, call) : undefined,
       request: turnRequest(request, call),
       signal: call.signal,
+      push,
     };
     return message.taskId ? this.#followUp(incoming) : this.#newTask(incoming);
   }
 
   async #newTask(incoming: Incoming): Promise<Accepted | Answered> {
-    const { scope, identity, request, agent, message } = incoming;
+    const { scope, identity, request, agent, message, push } = incoming;
     const task = this.#submitted(message);
     const tail = this.feed.follow(task.id, 1, incoming.signal);
     try {
-      const lease = await this.store.create({ scope, task, request, identity });
+      const lease = await this.store.create({ scope, task, request, identity, push });
       if (!lease) {
         void tail.return();
         return await this.#repeat(incoming);
@@ -127,7 +133,7 @@ export class Intake {
   }
 
   async #followUp(incoming: Incoming): Promise<Accepted | Answered> {
-    const { scope, identity, request, agent, message } = incoming;
+    const { scope, identity, request, agent, message, push } = incoming;
     const before = await this.store.read(message.taskId, scope);
     if (!before) throw new A2AError('taskNotFound', { metadata: { taskId: message.taskId } });
     const { id: taskId, contextId } = before.task;
@@ -137,7 +143,7 @@ export class Intake {
     const event = messageEvent({ ...message, taskId, contextId });
     const tail = this.feed.follow(taskId, 0, incoming.signal);
     try {
-      const delivered = await this.store.deliver({ taskId, event, request, identity, scope });
+      const delivered = await this.store.deliver({ taskId, event, request, identity, scope, push });
       if (delivered === 'duplicate' || !delivered) {
         void tail.return();
         return await this.#refused(incoming, delivered === 'duplicate');
@@ -194,6 +200,7 @@ interface Incoming {
   readonly identity?: MessageIdentity;
   readonly request: TurnRequest;
   readonly signal: AbortSignal;
+  readonly push?: PushTarget;
 }
 
 /** The state in which a task rests until somebody acts. */

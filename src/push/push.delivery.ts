@@ -1,4 +1,4 @@
-import type { PushBodies } from './push.body.js';
+import { contentType, type PushBodies } from './push.body.js';
 import { credentialHeaders, type PushCredentials } from './push.credentials.js';
 import type { PushMetrics } from './push.metrics.js';
 import type { PushClaim, PushReport } from './push.store.js';
@@ -43,7 +43,7 @@ export class PushDelivery {
     const end = performance.now() + SLICE_MS;
     const texts = await bodies.of(this.claim);
     const credentials = unlock(this.claim);
-    const headers = credentialHeaders(credentials);
+    const headers = { 'content-type': contentType(this.claim.target), ...credentialHeaders(credentials) };
     for (const { seq } of this.claim.events) {
       const body = texts.get(seq);
       if (body !== undefined) {

@@ -59,7 +59,7 @@ export class WebhookClient {
         origin: target.origin,
         path: target.pathname + target.search,
         method: 'POST',
-        headers: { 'content-type': 'application/a2a+json', 'user-agent': 'Parley', ...headers },
+        headers: { 'user-agent': 'Parley', ...headers },
         body,
         signal: stop.signal,
       });

@@ -9,6 +9,7 @@ import {
   type TurnContext,
 } from '../../src/agents/index.js';
 import type { CardService } from '../../src/cards/index.js';
+import type { Environment } from '../../src/config/index.js';
 import { Postgres } from '../../src/database/index.js';
 import { Cancellation, Intake, TurnRunner } from '../../src/messaging/index.js';
 import { LeaseKeeper } from '../../src/messaging/lease.keeper.js';
@@ -21,7 +22,9 @@ import {
   SendMessageRequestSchema,
   type StreamResponse,
 } from '../../src/protocol/index.js';
-import { PageTokens, SystemClock, TaskFeed, TimeOrderedIds } from '../../src/tasks/index.js';
+import { PushService, type PushStore } from '../../src/push/index.js';
+import { PostgresPushStore } from '../../src/push/postgres-push.store.js';
+import { PageTokens, PushSignal, SystemClock, TaskFeed, TimeOrderedIds } from '../../src/tasks/index.js';
 import { PostgresEventBus } from '../../src/tasks/postgres-event.bus.js';
 import { PostgresTaskStore } from '../../src/tasks/postgres-task.store.js';
 import { testConfig } from './config.js';
@@ -56,6 +59,7 @@ export interface ReplicaOptions {
   /** More of the agent's definition. */
   readonly agent?: Partial<AgentDefinition>;
   readonly leaseMs?: number;
+  readonly env?: Environment;
 }
 
 /** One replica's service, wired by hand over a database of the test's own. */
@@ -69,9 +73,11 @@ export class Replica {
   readonly keeper: LeaseKeeper;
   readonly service: TaskService;
   readonly approvals: TurnApprovals;
+  readonly deliveries: PushStore;
+  readonly push: PushService;
 
-  constructor(url: string, { script, settings, agent, leaseMs = 5_000 }: ReplicaOptions) {
-    const config = testConfig({ PARLEY_DATABASE_URL: url, PARLEY_LEASE_MS: `${leaseMs}` });
+  constructor(url: string, { script, settings, agent, env, leaseMs = 5_000 }: ReplicaOptions) {
+    const config = testConfig({ PARLEY_DATABASE_URL: url, PARLEY_LEASE_MS: `${leaseMs}`, ...env });
     const clock = new SystemClock();
     const ids = new TimeOrderedIds();
     this.executor = new ScriptedExecutor(script);
@@ -79,7 +85,11 @@ export class Replica {
       fakeAgent({ ...agent, executor: this.executor, settings: { ...AGENT_SETTINGS, ...settings } }),
     ]);
     this.postgres = new Postgres(config);
-    this.store = new PostgresTaskStore(this.postgres, { holder: ids.next(), leaseMs });
+    const signal = new PushSignal();
+    const onPush = (taskId: string) => signal.raise(taskId);
+    this.store = new PostgresTaskStore(this.postgres, { holder: ids.next(), leaseMs, onPush });
+    this.deliveries = new PostgresPushStore(this.postgres, config.pushTimeoutMs + 10_000);
+    this.push = new PushService(config, this.deliveries, signal, this.store, ids);
     this.bus = new PostgresEventBus(this.postgres, ids.next());
     this.feed = new TaskFeed(this.store, this.bus);
     const closer = new TaskCloser(this.store, this.feed, clock, ids);
@@ -105,6 +115,7 @@ export class Replica {
       this.feed,
       new PageTokens('secret'),
       NO_CARDS,
+      this.push,
     );
   }
 
@@ -112,11 +123,13 @@ export class Replica {
   async live(): Promise<this> {
     await this.bus.start();
     await this.keeper.onApplicationBootstrap();
+    this.push.onApplicationBootstrap();
     return this;
   }
 
   async close(): Promise<void> {
     await this.keeper.onModuleDestroy();
+    await this.push.beforeApplicationShutdown();
     await this.bus.stop();
     await this.postgres.onApplicationShutdown();
   }
