@@ -1,16 +1,22 @@
 import { InvalidCards } from './cards/index.js';
 import { type Config, ConfigError } from './config/index.js';
-import { DatabaseUnavailable, databaseError } from './database/index.js';
+import { BreakingMigrations, DatabaseUnavailable, databaseError } from './database/index.js';
 
 /** Why the service did not start and what to do about it, for the person who started it. */
 export function startFailure(error: unknown, config?: Config): string {
-  if (!(error instanceof Error)) return `Parley cannot start: ${String(error)}`;
   if (error instanceof ConfigError || error instanceof InvalidCards) return error.message;
-  return `Parley cannot start: ${(config && listenFailure(error, config)) ?? databaseFailure(error, config) ?? error.stack}`;
+  const text = error instanceof Error ? (knownFailure(error, config) ?? error.stack) : String(error);
+  return `Parley cannot start: ${text}`;
+}
+
+/** What a person can do something about, in words; undefined for anything else. */
+export function knownFailure(error: Error, config?: Config): string | undefined {
+  if (error instanceof BreakingMigrations) return error.message;
+  return (config && listenFailure(error, config)) ?? databaseFailure(error, config);
 }
 
 function listenFailure({ message }: Error, { host, httpPort }: Config): string | undefined {
-  const [, kind, address] = /(EADDRINUSE|EADDRNOTAVAIL|EACCES)\b.*? (\S+:\d+)/.exec(message) ?? [];
+  const [, kind, address] = /(EADDRINUSE|EADDRNOTAVAIL|EACCES)\b(?:.*? (\S+:\d+))?/.exec(message) ?? [];
   if (!kind) return undefined;
   if (kind === 'EADDRNOTAVAIL') return `this machine has no address ${host}; correct PARLEY_HOST.`;
   const variable = address?.endsWith(`:${httpPort}`) ? 'PARLEY_HTTP_PORT' : 'PARLEY_GRPC_PORT';

@@ -37,7 +37,7 @@ export class DatabaseModule {
       }),
       dataSourceFactory: async (options) => {
         const dataSource = await new DataSource(options as DataSourceOptions).initialize();
-        await runMigrations(dataSource, (options as { url: string }).url);
+        await runMigrations(dataSource, (options as { url: string }).url, { breaking: false });
         return dataSource;
       },
     });

@@ -1,4 +1,5 @@
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import type { QueryRunner } from 'typeorm';
+import type { Migration } from '../migration.js';
 
 /**
  * Tasks and their log.
@@ -8,8 +9,9 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * parse and rewrite it. `lease_until` is null exactly when no turn runs, so the partial index holds running
  * turns alone. The fill factors leave room for a running task's updates beside the row (HOT).
  */
-export class Tasks1764500000001 implements MigrationInterface {
+export class Tasks1764500000001 implements Migration {
   name = 'Tasks1764500000001';
+  readonly breaking = false;
 
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

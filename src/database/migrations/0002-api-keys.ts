@@ -1,8 +1,10 @@
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import type { QueryRunner } from 'typeorm';
+import type { Migration } from '../migration.js';
 
 /** API keys: hashes of secrets, whom they stand for and what they allow. Null `agents` means all. */
-export class ApiKeys1764500000002 implements MigrationInterface {
+export class ApiKeys1764500000002 implements Migration {
   name = 'ApiKeys1764500000002';
+  readonly breaking = false;
 
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,4 +1,5 @@
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import type { QueryRunner } from 'typeorm';
+import type { Migration } from '../migration.js';
 
 /**
  * Push configs with their place in the log, hosts that an operator paused, and the order in which tasks
@@ -8,8 +9,9 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * nothing is known to wait. `tasks.push` tells a commit that somebody is to be woken. `tasks.changed` is the
  * transaction of the last status change: a reader that keeps behind the oldest running transaction misses none.
  */
-export class Push1764500000003 implements MigrationInterface {
+export class Push1764500000003 implements Migration {
   name = 'Push1764500000003';
+  readonly breaking = false;
 
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
