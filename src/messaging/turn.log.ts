@@ -104,6 +104,7 @@ export class TurnLog {
     snapshot: boolean,
   ): Promise<boolean | undefined> {
     const write = this.#next(events, tail, snapshot);
+    const expected = this.#seq;
     this.#inFlight += events.length;
     try {
       const committed = await this.services.store.append(write);
@@ -113,8 +114,8 @@ export class TurnLog {
         return undefined;
       }
       this.services.feed.publish(this.claim.lease.taskId, committed.events);
-      const last = committed.events.at(-1)?.seq;
-      if (last !== undefined) this.#seq = last + this.#inFlight - events.length;
+      // A message came between that nobody has told us of: another replica took it, or the news is on its way.
+      if ((committed.events.at(-1)?.seq ?? expected) !== expected) this.#outdated = true;
       return committed.ended;
     } catch (error) {
       this.#failed ??= error;
