@@ -22,7 +22,7 @@ const CLOSING_MS = 2_000;
 export interface GrpcListener {
   /** `host:port`; port 0 takes any free one. */
   readonly address: string;
-  /** Largest message in either direction. */
+  /** Largest request. What is answered has no limit: a task may hold more than any one message brought. */
   readonly maxBytes: number;
   /** How deep JSON values in a message may nest. */
   readonly maxDepth: number;
@@ -63,7 +63,6 @@ export class GrpcTransport extends ServerGrpc {
     const server = new Server({
       ...CONNECTIONS,
       'grpc.max_receive_message_length': maxBytes,
-      'grpc.max_send_message_length': maxBytes,
     });
     this.#port = await new Promise<number>((resolve, reject) => {
       server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) =>
