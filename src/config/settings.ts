@@ -76,6 +76,12 @@ export const SETTINGS = {
     secret: true,
   }),
   databasePool: setting(wholeNumber(1, 1000).default(10), 'number', 'Connections to Postgres of one replica'),
+  eventsUrl: setting(
+    url(['nats:', 'tls:'], 'nats://nats.example.com:4222').optional(),
+    'URL',
+    'NATS server through which replicas wake each other',
+    { otherwise: 'LISTEN and NOTIFY of Postgres', secret: true },
+  ),
   agents: setting(
     list(agentId(), 'give agent ids, separated by commas').default(BUILT_IN_AGENTS),
     'list',

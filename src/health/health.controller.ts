@@ -1,10 +1,14 @@
 import { Controller, Get, Header, HttpException } from '@nestjs/common';
+import { EventBus } from '../tasks/index.js';
 import { Readiness } from './readiness.js';
 
 /** For whoever restarts the service (live) or sends it requests (ready). */
 @Controller('health')
 export class HealthController {
-  constructor(private readonly readiness: Readiness) {}
+  constructor(
+    private readonly readiness: Readiness,
+    private readonly bus: EventBus,
+  ) {}
 
   /** 200 as long as the process answers at all. */
   @Get('live')
@@ -13,12 +17,15 @@ export class HealthController {
     return { status: 'live' };
   }
 
-  /** 200 when requests are welcome; 503 with the reason while the database is away or the service drains. */
+  /**
+   * 200 when requests are welcome; 503 with the reason while the database is away or the service drains.
+   * `hints` of other replicas only save time, so that being without them does not keep requests away.
+   */
   @Get('ready')
   @Header('Cache-Control', 'no-store')
   async ready() {
     const status = await this.readiness.state();
     if (status !== 'ready') throw new HttpException({ status }, 503);
-    return { status };
+    return { status, hints: this.bus.connected ? 'connected' : 'reconnecting' };
   }
 }

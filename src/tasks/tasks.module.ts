@@ -4,6 +4,7 @@ import { Config } from '../config/index.js';
 import { Postgres } from '../database/index.js';
 import { Clock, Ids, SystemClock, TimeOrderedIds } from './clock.js';
 import { EventBus } from './event.bus.js';
+import { NatsEventBus } from './nats-event.bus.js';
 import { PageTokens } from './page.token.js';
 import { PostgresEventBus } from './postgres-event.bus.js';
 import { PAGE_SECRET } from './postgres-task.sql.js';
@@ -39,8 +40,9 @@ class ReplicaName {
     },
     {
       provide: EventBus,
-      inject: [Postgres, ReplicaName],
-      useFactory: (postgres: Postgres, { value }: ReplicaName) => new PostgresEventBus(postgres, value),
+      inject: [Config, Postgres, ReplicaName],
+      useFactory: ({ eventsUrl }: Config, postgres: Postgres, { value }: ReplicaName) =>
+        eventsUrl ? new NatsEventBus(eventsUrl, value) : new PostgresEventBus(postgres, value),
     },
     {
       provide: TaskFeed,

@@ -16,14 +16,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   push: ['protocol', 'config', 'telemetry', 'database', 'tasks'],
   a2a: ['protocol', 'config', 'telemetry', 'auth', 'tasks', 'agents', 'cards', 'messaging', 'push', 'health'],
   operator: ['protocol', 'config', 'telemetry', 'auth', 'tasks', 'agents', 'messaging', 'push'],
-  health: ['config', 'database'],
+  health: ['config', 'database', 'tasks'],
 };
 
 /** As Node resolves an ESM import. */
 const RESOLUTION = { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] };
 
-/** What Node is started with. */
-const ENTRIES = '^src/(main|cli|config/readme)\\.ts$';
+/** What Node is started with, and what the package exports. */
+const ENTRIES = '^src/(main|cli|config/readme|push/receiver/index)\\.ts$';
 const BINDINGS = '^src/a2a/(jsonrpc|rest|grpc|v03)/';
 
 const forbidden: IForbiddenRuleType[] = [

@@ -118,7 +118,7 @@ describe('a running service', () => {
   it('is ready, then neither ready nor dead when its database goes', async () => {
     const database = await createDatabase();
     const service = await start({ database });
-    expect(await ready(service)).toEqual([200, { status: 'ready' }]);
+    expect(await ready(service)).toEqual([200, { status: 'ready', hints: 'connected' }]);
     await database.drop();
     expect(await ready(service)).toEqual([503, { status: 'database unavailable' }]);
     expect((await fetch(`${service.httpUrl}/health/live`)).status).toBe(200);
