@@ -1,0 +1,2 @@
+export * from './push.receiver.js';
+export * from './seen.ids.js';
