@@ -2,20 +2,15 @@ import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
 
 const root = new URL('..', import.meta.url).pathname;
 
-/** A tier of tests, as CONTRIBUTORS run it: `npx vitest --config test/vitest.config.ts --project contract`. */
-const tier = (
-  name: string,
-  include: string,
-  test: { testTimeout?: number } = {},
-): TestProjectConfiguration => ({
+/** A tier of tests; one alone runs with `npx vitest run --config test/vitest.config.ts --project contract`. */
+const tier = (name: string, include: string): TestProjectConfiguration => ({
   root,
   test: {
     name,
     include: [include],
     hookTimeout: 60_000,
-    testTimeout: 20_000,
+    testTimeout: 60_000,
     setupFiles: ['reflect-metadata'],
-    ...test,
   },
 });
 
@@ -24,11 +19,11 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/postgres.setup.ts'],
     projects: [
-      tier('unit', 'src/**/*.spec.ts', { testTimeout: 5_000 }),
+      tier('unit', 'src/**/*.spec.ts'),
       tier('contract', 'test/contract/**/*.spec.ts'),
       tier('conformance', 'test/conformance/**/*.spec.ts'),
       tier('integration', 'test/integration/**/*.spec.ts'),
-      tier('e2e', 'test/e2e/**/*.spec.ts', { testTimeout: 60_000 }),
+      tier('e2e', 'test/e2e/**/*.spec.ts'),
       tier('architecture', 'test/architecture/**/*.spec.ts'),
     ],
   },

@@ -10,20 +10,23 @@ const SETTINGS: ServerSettings = {
 };
 const ATTEMPTS = 40;
 const PAUSE_MS = 250;
+/** An arbitrary number for the lock of those who use the server. */
+const LOCK = 7_292_540;
 /** What Postgres says while the remains of a killed one, or one that starts at the same time, are in the way. */
 const IN_THE_WAY = /lock file|shared memory block|could not bind|starting up/;
 
 /**
  * A real Postgres out of an npm package, for development and tests, so that nothing has to be installed.
  *
- *     start: running? --yes--> join it
+ *     start: running? --yes--> join it: take the lock, shared
  *              | no
  *            create the cluster once, start it; something in the way? look again
- *     stop:  nobody else connected? --> turn the server off
+ *     stop:  give the shared lock back; is it free now? --> take it alone, turn the server off
  *
- * Nobody owns the server: each process holds one idle connection while it uses it, and whoever finds no other
- * client when it leaves turns it off. So processes can share one folder, and a server that outlived a kill -9
- * is joined by the next start. It runs in a session of its own: a terminal's Ctrl-C does not reach it.
+ * Nobody owns the server: each process that uses it holds the lock on a connection of its own, and whoever
+ * finds it free when it leaves turns the server off. So processes can share one folder, and a server that
+ * outlived a kill -9 is joined by the next start. It runs in a session of its own: a terminal's Ctrl-C does not
+ * reach it.
  */
 export class EmbeddedPostgres {
   private constructor(
@@ -65,6 +68,8 @@ export class EmbeddedPostgres {
     presence.on('error', () => undefined);
     try {
       await presence.connect();
+      // Waits while somebody turns the server off, and fails when that is done.
+      await presence.query('select pg_advisory_lock_shared($1)', [LOCK]);
       return new EmbeddedPostgres(url, cluster, presence);
     } catch {
       return undefined;
@@ -76,14 +81,17 @@ export class EmbeddedPostgres {
     return this.cluster.folder;
   }
 
-  /** Leaves the server, and turns it off when nobody else uses it. Close all other connections before. */
+  /** Leaves the server, and turns it off when no other process uses it. */
   async stop(): Promise<void> {
-    const others = `select from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid() limit 1`;
-    const last = await this.presence.query(others).then(
-      ({ rowCount }) => rowCount === 0,
-      () => false,
-    );
-    await this.presence.end().catch(() => undefined);
+    const last = await this.leave().catch(() => false);
     if (last) await this.cluster.stop();
+    await this.presence.end().catch(() => undefined);
+  }
+
+  /** Answers whether the server is now this process's alone, and closed to newcomers. */
+  private async leave(): Promise<boolean> {
+    await this.presence.query('select pg_advisory_unlock_shared($1)', [LOCK]);
+    const { rows } = await this.presence.query('select pg_try_advisory_lock($1) as alone', [LOCK]);
+    return rows[0].alone;
   }
 }

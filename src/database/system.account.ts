@@ -23,11 +23,11 @@ export function postgresAccount(): SystemAccount | undefined {
   return { uid: Number(uid), gid: Number(gid) };
 }
 
-/** Whether the account may enter the folder and all folders above it, and read it. */
+/** Whether the account may enter the folder and all folders above it. */
 export function isOpenTo(account: SystemAccount | undefined, folder: string): boolean {
   if (!account) return true;
   const { uid, gid, mode } = statSync(folder);
   const bits = uid === account.uid ? mode >> 6 : gid === account.gid ? mode >> 3 : mode;
   const above = dirname(folder);
-  return (bits & 0o5) === 0o5 && (above === folder || isOpenTo(account, above));
+  return (bits & 0o1) === 0o1 && (above === folder || isOpenTo(account, above));
 }

@@ -8,6 +8,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { EmbeddedPostgres } from '../../src/database/index.js';
 
+const PATIENCE = { timeout: 30_000 };
 let folder: string;
 const running = new Set<EmbeddedPostgres>();
 
@@ -94,7 +95,8 @@ describe('EmbeddedPostgres', () => {
     await stop(first);
     expect(await ask(second.url, 'select 1')).toEqual([1]);
     await stop(second);
-    expect(isAlive(pid)).toBe(false);
+    // Its pid file goes a moment before the process.
+    await vi.waitUntil(() => !isAlive(pid), PATIENCE);
   });
 
   it('comes back after kill -9 of the server, over the stale pid file', async () => {
@@ -102,7 +104,7 @@ describe('EmbeddedPostgres', () => {
     await ask(first.url, 'create table kept as select 42 as answer');
     const pid = serverPid();
     process.kill(pid, 'SIGKILL');
-    await vi.waitUntil(() => !isAlive(pid));
+    await vi.waitUntil(() => !isAlive(pid), PATIENCE);
     const second = await start();
     expect(serverPid()).not.toBe(pid);
     expect(await ask(second.url, 'select answer from kept')).toEqual([42]);
@@ -125,19 +127,12 @@ describe('EmbeddedPostgres', () => {
     const next = await start();
     expect(next.url).toBe(String(url).trim());
     expect(serverPid()).toBe(pid);
-    await vi.waitUntil(
-      async () =>
-        Number(
-          (
-            await ask(
-              next.url,
-              `select count(*)::int from pg_stat_activity where application_name = 'parley presence'`,
-            )
-          )[0],
-        ) === 1,
-    );
+    // Until the server has noticed that its first client is gone.
+    const present = `select count(*)::int from pg_stat_activity where application_name = 'parley presence'`;
+    await vi.waitUntil(async () => (await ask(next.url, present))[0] === 1, PATIENCE);
     await stop(next);
-    expect(isAlive(pid)).toBe(false);
+    // Its pid file goes a moment before the process.
+    await vi.waitUntil(() => !isAlive(pid), PATIENCE);
   });
 
   it('starts beside a stranger who sits on the port of its stale pid file and never answers', async () => {
@@ -145,7 +140,7 @@ describe('EmbeddedPostgres', () => {
     const { port } = new URL(first.url);
     const pid = serverPid();
     process.kill(pid, 'SIGKILL');
-    await vi.waitUntil(() => !isAlive(pid));
+    await vi.waitUntil(() => !isAlive(pid), PATIENCE);
     const stranger = createServer().listen(Number(port), '127.0.0.1');
     await once(stranger, 'listening');
     try {

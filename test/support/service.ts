@@ -13,6 +13,8 @@ export interface RunningService {
   readonly pid: number;
   /** Its log records so far, as JSON lines, and what it wrote to standard error. */
   readonly output: () => string;
+  /** The exit code, once it has ended. */
+  readonly ended: Promise<number | null>;
   /** SIGTERM. Resolves with the exit code; drops the database that was made for this service. */
   stop(): Promise<number | null>;
   /** SIGKILL. The database stays, for the next service to find; drop it by `stop` or by its own `drop`. */
@@ -61,6 +63,7 @@ export async function startService({ env = {}, database }: ServiceOptions = {}):
     ...where,
     pid: child.pid ?? 0,
     output,
+    ended,
     stop: async () => {
       const code = await end('SIGTERM');
       await own?.drop();
