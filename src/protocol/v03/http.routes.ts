@@ -8,7 +8,6 @@ import {
 import { http } from '../gen/google/api/annotations_pb.js';
 import { type HttpInput, type HttpMethod, queryAsJson } from '../http.routes.js';
 import { decodeMessage } from '../json.codec.js';
-import { isObject } from '../json.diagnosis.js';
 import { RPCS, type Rpc } from './rpcs.js';
 
 /** A route of 0.3's HTTP+JSON binding. */
@@ -58,14 +57,7 @@ export function requestOf({ rpc, body, resource }: RestRoute, input: HttpInput):
   return Object.assign(request, { [resource.field]: name });
 }
 
-function jsonOf({ method, operation }: Rpc, field: string, { body = {}, query }: HttpInput): JsonValue {
+function jsonOf({ method }: Rpc, field: string, { body = {}, query }: HttpInput): JsonValue {
   if (field === '') return queryAsJson(method.input, query);
-  if (field !== '*') return { [field]: body };
-  return operation === 'sendMessage' ? blockingByDefault(body) : body;
-}
-
-/** The proto makes no difference between an absent `blocking` and false. JSON does, and 0.3 waits by default. */
-function blockingByDefault(body: JsonValue): JsonValue {
-  if (!isObject(body) || !isObject(body.configuration ?? null)) return body;
-  return { ...body, configuration: { blocking: true, ...(body.configuration as JsonObject) } };
+  return field === '*' ? body : { [field]: body };
 }

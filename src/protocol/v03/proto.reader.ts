@@ -27,6 +27,7 @@ import { toValue, unwrapData } from './data.part.js';
 
 /* Requests of a2a.v1 as requests of 1.0. All throw `invalidParams` for a resource name that is none. */
 
+/** An absent `blocking` is false, as SDKs mean it: they leave it out of ProtoJSON too. Without configuration 0.3 waits. */
 export function readSendRequest(given: pb.SendMessageRequest): SendMessageRequest {
   const { request, configuration, metadata } = given;
   return create(SendMessageRequestSchema, {
