@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Binding } from '../../src/protocol/index.js';
+import { type Answer, BINDINGS, callAny } from '../support/any.binding.js';
+import {
+  CONFIG,
+  callers,
+  HOOK,
+  message,
+  SITUATIONS,
+  type Situation,
+  type Stranger,
+  TASK_CALLS,
+  type TaskCall,
+} from '../support/caller.matrix.js';
+import { AUDIENCE, OidcIssuer } from '../support/oidc.issuer.js';
+import { type RunningService, startService } from '../support/service.js';
+
+/** `npm run verify -- callers` tries every cell; `npm test` those of callers without a right in one state each. */
+const FULL = process.env.PARLEY_TEST_FULL === 'true';
+const ALL_SITUATIONS = Object.keys(SITUATIONS) as Situation[];
+const FOREIGN: readonly Stranger[] = ['other subject', 'other organisation'];
+const UNKNOWN: readonly Stranger[] = ['no credential', 'expired', 'wrong audience', 'wrong key'];
+const TIMED = FULL ? 200 : 50;
+
+interface Victim {
+  readonly id: string;
+  readonly contextId: string;
+}
+
+let issuer: OidcIssuer;
+let service: RunningService;
+let owner: Record<string, string>;
+let strangers: Record<Stranger, Record<string, string>>;
+const victims = {} as Record<Situation, Victim>;
+
+beforeAll(async () => {
+  issuer = await OidcIssuer.start('ES256');
+  service = await startService({
+    env: {
+      PARLEY_OIDC_ISSUERS: issuer.url,
+      PARLEY_OIDC_AUDIENCE: AUDIENCE,
+      PARLEY_OIDC_ORGANISATION_CLAIM: 'org',
+      PARLEY_PUSH_UNSIGNED: 'true',
+      PARLEY_PUSH_KEYS: `test=${Buffer.alloc(32, 1).toString('base64')}`,
+      PARLEY_PUSH_ALLOW: 'hook.example',
+    },
+  });
+  ({ victim: owner, strangers } = await callers(issuer));
+  for (const situation of ALL_SITUATIONS) victims[situation] = await makeVictim(SITUATIONS[situation]);
+});
+afterAll(async () => {
+  await service?.stop();
+  await issuer?.stop();
+});
+
+async function makeVictim(text: string): Promise<Victim> {
+  const request = { ...message(text), configuration: { returnImmediately: text.startsWith('sleep') } };
+  const sent = await own('sendMessage', request);
+  const { task } = sent.reply as unknown as { task: Victim };
+  await own('createTaskPushNotificationConfig', { taskId: task.id, id: CONFIG, url: HOOK });
+  return task;
+}
+
+const own = (operation: TaskCall['operation'], request: object) =>
+  callAny(service, { binding: 'JSONRPC', operation, request: request as never, headers: owner });
+
+interface Cell {
+  readonly call: TaskCall;
+  readonly binding: Binding;
+  readonly stranger: Stranger;
+}
+
+/** The same call for a task, whether it is the victim's or nobody's. */
+function ask({ call, binding, stranger }: Cell, { id, contextId }: Victim): Promise<Answer> {
+  const { operation, request, headers } = call;
+  return callAny(service, {
+    ...{ binding, operation, request: request(id, { contextId }) },
+    headers: { ...strangers[stranger], ...headers },
+  });
+}
+
+/** An answer without the ids that the question named. */
+const withoutIds = (answer: Answer, { id, contextId }: Victim) =>
+  JSON.parse(JSON.stringify(answer).replaceAll(id, 'ID').replaceAll(contextId, 'CONTEXT')) as Answer;
+
+const nobody = (): Victim => ({ id: crypto.randomUUID(), contextId: crypto.randomUUID() });
+
+const cellsOf = (names: readonly Stranger[]) =>
+  names.flatMap((stranger) => BINDINGS.map((binding) => [stranger, binding] as const));
+
+/** Everyone's turn at another state, so that the short form sees each of them too. */
+const situationsFor = (index: number) => (FULL ? ALL_SITUATIONS : [ALL_SITUATIONS[index % 3]!]);
+
+describe('Of a task that is not theirs', () => {
+  it.each(cellsOf(FOREIGN))(
+    '%s on %s learns as much as of one that never was (B50, B52, S002-161, S004-24)',
+    async (stranger, binding) => {
+      for (const call of TASK_CALLS) {
+        for (const situation of ALL_SITUATIONS) {
+          const cell = { call, binding, stranger };
+          const [foreign, random] = [victims[situation], nobody()];
+          const answer = withoutIds(await ask(cell, foreign), foreign);
+          const title = `${call.title}, ${situation}`;
+
+          expect(answer, title).toEqual(withoutIds(await ask(cell, random), random));
+          if (call.title === 'list') expect(answer.reply, title).toMatchObject({ tasks: [], totalSize: 0 });
+          else expect(answer.reason, title).toBe('TASK_NOT_FOUND');
+        }
+      }
+    },
+  );
+
+  it.each(cellsOf(UNKNOWN))(
+    'a caller with %s on %s learns nothing at all (S000-43, S002-159)',
+    async (stranger, binding) => {
+      for (const [index, call] of TASK_CALLS.entries()) {
+        for (const situation of situationsFor(index)) {
+          const { status, reason } = await ask({ call, binding, stranger }, victims[situation]);
+          expect({ status, reason }, call.title).toEqual({
+            status: binding === 'GRPC' ? 16 : 401,
+            reason: 'UNAUTHENTICATED',
+          });
+        }
+      }
+    },
+  );
+
+  it.each(BINDINGS)('a caller without the scope for it learns nothing on %s (S002-162)', async (binding) => {
+    for (const [index, call] of TASK_CALLS.entries()) {
+      for (const situation of situationsFor(index)) {
+        const cell = { call, binding, stranger: 'missing scope' } as const;
+        const { status, reason } = await ask(cell, victims[situation]);
+        expect({ status, reason }, call.title).toEqual({
+          status: binding === 'GRPC' ? 7 : 403,
+          reason: 'PERMISSION_DENIED',
+        });
+      }
+    }
+  });
+
+  it.each(BINDINGS)('nobody can tell on %s by the time it takes', async (binding) => {
+    const cell = { call: TASK_CALLS[0]!, binding, stranger: 'other subject' } as const;
+    const times: Record<'foreign' | 'random', number[]> = { foreign: [], random: [] };
+    for (let n = 0; n < TIMED; n++) {
+      times.foreign.push(await timed(() => ask(cell, victims.running)));
+      times.random.push(await timed(() => ask(cell, nobody())));
+    }
+    const [foreign, random] = [median(times.foreign), median(times.random)];
+    expect(Math.max(foreign, random)).toBeLessThan(2 * Math.min(foreign, random));
+  });
+
+  it.each(ALL_SITUATIONS)('nobody has changed anything of one that is %s', async (situation) => {
+    const { id } = victims[situation];
+    const { reply } = await own('getTask', { id });
+    const { reply: configs } = await own('listTaskPushNotificationConfigs', { taskId: id });
+
+    expect(reply).toMatchObject({ id, status: { state: STATES[situation] } });
+    expect((reply as { history: readonly object[] }).history.filter(isFromUser)).toHaveLength(1);
+    expect(configs).toMatchObject({ configs: [{ id: CONFIG, url: HOOK }] });
+  });
+});
+
+const STATES: Record<Situation, string> = {
+  running: 'TASK_STATE_WORKING',
+  waiting: 'TASK_STATE_INPUT_REQUIRED',
+  finished: 'TASK_STATE_COMPLETED',
+};
+
+const isFromUser = (entry: object) => 'role' in entry && entry.role === 'ROLE_USER';
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}

@@ -1,0 +1,22 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { Argument, program } from 'commander';
+
+/** What can be shown to hold: the tests that do it, whose short forms are part of `npm test`. */
+const CLAIMS = {
+  callers: ['test/e2e/callers.spec.ts'],
+};
+
+const [claims] = program
+  .name('npm run verify --')
+  .description('Shows on the built service, in full, that it keeps what it promises.')
+  .addArgument(new Argument('<claim...>').choices(Object.keys(CLAIMS)))
+  .parse().processedArgs;
+
+const vitest = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url));
+const { status } = spawnSync(
+  process.execPath,
+  [vitest, 'run', '--config', 'test/vitest.config.ts', ...claims.flatMap((claim) => CLAIMS[claim])],
+  { stdio: 'inherit', env: { ...process.env, PARLEY_TEST_FULL: 'true' } },
+);
+process.exitCode = status ?? 1;
