@@ -1,10 +1,4 @@
-import {
-  type DescMethod,
-  getOption,
-  type JsonObject,
-  type JsonValue,
-  type Message,
-} from '@bufbuild/protobuf';
+import { type DescMethod, getOption, type JsonValue, type Message } from '@bufbuild/protobuf';
 import { http } from '../gen/google/api/annotations_pb.js';
 import { type HttpInput, type HttpMethod, queryAsJson } from '../http.routes.js';
 import { decodeMessage } from '../json.codec.js';
