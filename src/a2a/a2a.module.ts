@@ -11,6 +11,7 @@ import { Faults } from './faults.js';
 import { GrpcController } from './grpc/index.js';
 import { JsonBody } from './http.body.js';
 import { JsonRpcController } from './jsonrpc/index.js';
+import { OpenApiController } from './openapi.controller.js';
 import { Operations } from './operations.js';
 import { RestController } from './rest/index.js';
 import { OpenStreams } from './streaming/index.js';
@@ -19,7 +20,7 @@ import { TaskService } from './task.service.js';
 /** The protocol surface: three bindings over one dispatcher over one service. */
 @Module({
   imports: [AgentsModule, AuthModule, CardsModule, MessagingModule, PushModule, TasksModule],
-  controllers: [JsonRpcController, RestController, GrpcController],
+  controllers: [JsonRpcController, RestController, GrpcController, OpenApiController],
   providers: [
     Dispatcher,
     Faults,

@@ -7,6 +7,7 @@ export { FieldBehavior, field_behavior } from './gen/google/api/field_behavior_p
 export * from './grpc.definition.js';
 export * from './http.routes.js';
 export * from './json.codec.js';
+export * from './openapi/index.js';
 export * from './operations.js';
 export * from './request.validation.js';
 export * from './service.parameters.js';
