@@ -117,7 +117,7 @@ async function modern(operation: OperationName, agent: string, request: object, 
     ...{ binding, operation },
     request: { tenant: agent, ...request },
   });
-  return { reply: reply as { task?: ModernTask } & ModernTask, reason };
+  return { reply: reply as unknown as ModernTask & { task?: ModernTask }, reason };
 }
 
 interface ModernTask {

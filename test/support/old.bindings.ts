@@ -93,7 +93,7 @@ export class OldBindings {
         agents: [fakeAgent({ extensions: [{ uri: EXTENSION }] }), fakeAgent({ id: 'acme' })],
         capabilities: { versions: { JSONRPC: versions, 'HTTP+JSON': versions, GRPC: versions } },
       });
-      this.#stub = stubOf(this.grpcAddress);
+      this.#stub = oldGrpcClient(this.grpcAddress);
     });
     afterAll(async () => {
       this.#stub?.close();
@@ -142,8 +142,8 @@ export class OldBindings {
   }
 }
 
-/** A client on stubs that proto-loader makes of the proto file of 0.3. */
-function stubOf(address: string): Client {
+/** A client on stubs that proto-loader makes of the proto file of 0.3. Close it in the end. */
+export function oldGrpcClient(address: string): Client {
   const definition = loadSync('a2a_v03.proto', {
     includeDirs: [new URL('../../proto', import.meta.url).pathname],
     enums: String,
