@@ -1,0 +1,96 @@
+import { Body, Controller, Get, Header, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
+import { z } from 'zod';
+import { invalidField } from '../protocol/index.js';
+import { type DeliveryFilter, type DeliveryRow, PushStore } from '../push/index.js';
+import { readBody } from './operator.body.js';
+import { OperatorGuard } from './operator.guard.js';
+
+const PAGE_SIZE = 50;
+const HOST = /^[^\s/@]{1,260}$/;
+
+const DeliveryQuery = z.strictObject({
+  agent: z.string().optional(),
+  state: z.enum(['open', 'done', 'dead']).optional(),
+  task: z.uuid().optional(),
+  host: z.string().optional(),
+  pageSize: z.coerce.number().int().min(1).max(500).default(PAGE_SIZE),
+  pageToken: z.string().optional(),
+});
+
+/** What to send again: what a task, one of its configs or the dead ones of a host did not get. */
+const RedeliveryRequest = z.union([
+  z.strictObject({ taskId: z.uuid(), configId: z.string().optional(), after: z.int().min(0).optional() }),
+  z.strictObject({ host: z.string().regex(HOST) }),
+]);
+
+/** Push deliveries: what became of each config, and to try again. */
+@Controller('operator/deliveries')
+@UseGuards(OperatorGuard)
+export class DeliveryController {
+  constructor(private readonly store: PushStore) {}
+
+  /** Newest config first. Shows neither tokens nor credentials. */
+  @Get()
+  @Header('Cache-Control', 'no-store')
+  async list(
+    @Query() query: unknown,
+  ): Promise<{ deliveries: readonly DeliveryRow[]; nextPageToken: string }> {
+    const { task, pageSize, pageToken, ...filter } = readBody(DeliveryQuery, query);
+    const after = pageToken === undefined ? undefined : open(pageToken);
+    const rows = await this.store.deliveries({ ...filter, taskId: task, after, limit: pageSize + 1 });
+    const deliveries = rows.slice(0, pageSize);
+    return { deliveries, nextPageToken: rows.length > pageSize ? seal(deliveries.at(-1)!) : '' };
+  }
+
+  /** Begins at what was not delivered, or after the given event of the log. Answers how many configs. */
+  @Post('redeliver')
+  @HttpCode(200)
+  async redeliver(@Body() body: unknown): Promise<{ redelivered: number }> {
+    return { redelivered: await this.store.redeliver(readBody(RedeliveryRequest, body)) };
+  }
+}
+
+/** Hosts (`host:port`) that pushes go to. What is due for a paused one waits and is not counted as tried. */
+@Controller('operator/receivers')
+@UseGuards(OperatorGuard)
+export class ReceiverController {
+  constructor(private readonly store: PushStore) {}
+
+  @Get('paused')
+  @Header('Cache-Control', 'no-store')
+  async paused(): Promise<{ paused: readonly string[] }> {
+    return { paused: await this.store.paused() };
+  }
+
+  @Post(':host/pause')
+  @HttpCode(204)
+  async pause(@Param('host') host: string): Promise<void> {
+    await this.store.pause(checked(host));
+  }
+
+  @Post(':host/resume')
+  @HttpCode(204)
+  async resume(@Param('host') host: string): Promise<void> {
+    await this.store.resume(checked(host));
+  }
+}
+
+function checked(host: string): string {
+  if (!HOST.test(host)) throw invalidField('host', 'must be a host or host:port');
+  return host.toLowerCase();
+}
+
+const Position = z.tuple([z.iso.datetime(), z.uuid(), z.string()]);
+
+function seal({ createdAt, taskId, configId }: DeliveryRow): string {
+  return Buffer.from(JSON.stringify([createdAt, taskId, configId])).toString('base64url');
+}
+
+function open(token: string): DeliveryFilter['after'] {
+  try {
+    const [createdAt, taskId, id] = Position.parse(JSON.parse(Buffer.from(token, 'base64url').toString()));
+    return { createdAt, taskId, id };
+  } catch {
+    throw invalidField('pageToken', 'is not a token of this list');
+  }
+}
