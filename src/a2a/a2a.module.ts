@@ -5,6 +5,8 @@ import { CardsModule } from '../cards/index.js';
 import { MessagingModule } from '../messaging/index.js';
 import { PushModule } from '../push/index.js';
 import { TasksModule } from '../tasks/index.js';
+import { CallerGate } from './caller.gate.js';
+import { CallerLimits } from './caller.limits.js';
 import { Capabilities, CardCapabilities } from './capabilities.js';
 import { Dispatcher } from './dispatcher.js';
 import { Faults } from './faults.js';
@@ -22,6 +24,8 @@ import { TaskService } from './task.service.js';
   imports: [AgentsModule, AuthModule, CardsModule, MessagingModule, PushModule, TasksModule],
   controllers: [JsonRpcController, RestController, GrpcController, OpenApiController],
   providers: [
+    CallerGate,
+    CallerLimits,
     Dispatcher,
     Faults,
     JsonBody,

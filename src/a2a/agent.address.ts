@@ -1,5 +1,6 @@
 import type { AgentDefinition, AgentRegistry } from '../agents/index.js';
-import { A2AError, excerpt, invalidField } from '../protocol/index.js';
+import { noSuchAgent } from '../auth/index.js';
+import { invalidField } from '../protocol/index.js';
 
 /** Where a call is sent to: the agent that the URL names and the tenant that the request names. */
 export interface AgentAddress {
@@ -16,12 +17,7 @@ export interface AgentAddress {
 export function agentAt(agents: AgentRegistry, { agent, tenant }: AgentAddress): AgentDefinition {
   const id = agent ?? tenant;
   const found = id === '' ? agents.default : agents.get(id);
-  if (found === undefined) {
-    throw new A2AError('notFound', {
-      message: 'There is no such agent',
-      metadata: { agent: excerpt(id) },
-    });
-  }
+  if (found === undefined) throw noSuchAgent(id);
   if (tenant !== '' && tenant !== found.id) {
     throw invalidField('tenant', `must be empty or "${found.id}", the agent at this address`);
   }

@@ -12,6 +12,11 @@ export abstract class Caller implements Credentials, ParameterSource {
   /** A header or metadata entry by its lower-case name; several of one name are joined with a comma. */
   abstract header(name: string): string | undefined;
 
+  /** Where the client calls from, as far as proxies are trusted. */
+  get address(): string | undefined {
+    return undefined;
+  }
+
   /** A query parameter; gRPC has none. */
   query(_name: string): string | undefined {
     return undefined;

@@ -3,6 +3,7 @@ import { trace } from '@opentelemetry/api';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { testConfig } from '../../test/support/config.js';
 import { FakeAgents, fakeAgent } from '../../test/support/fake.agents.js';
+import { FakeAudit } from '../../test/support/fake.audit.js';
 import { FakeOperations, streamOf } from '../../test/support/fake.operations.js';
 import { ANONYMOUS, Authenticator } from '../auth/index.js';
 import { ScopePolicy } from '../auth/scope.policy.js';
@@ -19,7 +20,10 @@ import {
   Role,
   SendMessageRequestSchema,
 } from '../protocol/index.js';
+import type { TaskStore } from '../tasks/index.js';
+import { CallerGate } from './caller.gate.js';
 import { Caller } from './caller.js';
+import { CallerLimits } from './caller.limits.js';
 import type { AgentCapabilities } from './capabilities.js';
 import { Dispatcher, isStream } from './dispatcher.js';
 
@@ -55,6 +59,7 @@ class FakeAuthenticator extends Authenticator {
 
 const AGENTS = new FakeAgents([
   fakeAgent(),
+  fakeAgent({ id: 'hidden', access: { organisations: ['acme'] } }),
   fakeAgent({
     id: 'strict',
     extensions: [{ uri: 'https://e.example/Must', required: true }, { uri: 'https://e.example/may' }],
@@ -74,16 +79,17 @@ function setUp(given: Partial<AgentCapabilities> = {}, drainMs = '5000') {
   const operations = new FakeOperations();
   const authenticator = new FakeAuthenticator();
   const draining = new AbortController();
+  const audit = new FakeAudit();
+  const limits = new CallerLimits(config, {} as TaskStore);
   const dispatcher = new Dispatcher(
     AGENTS,
     { of: () => capabilities },
-    authenticator,
-    new ScopePolicy(config),
+    new CallerGate(authenticator, new ScopePolicy(config, audit), limits, audit),
     operations,
     { draining: draining.signal } as Readiness,
     config,
   );
-  return { dispatcher, operations, authenticator, draining };
+  return { dispatcher, operations, authenticator, draining, audit };
 }
 
 const V1 = { 'a2a-version': '1.0' };
@@ -166,13 +172,16 @@ describe('The dispatcher', () => {
     const push = { operation: 'getTaskPushNotificationConfig', agent: 'strict' } as const;
     const declared = { ...V1, 'a2a-extensions': 'https://e.example/Must' };
 
-    expect(await kindOf(dispatcher.admit(arrival({ ...push, agent: 'nobody', headers: {} })))).toBe(
+    const nobodys = { ...push, agent: 'nobody', headers: {} };
+
+    expect(await kindOf(dispatcher.admit(arrival(nobodys)))).toBe('unauthenticated');
+    authenticator.principal = { ...ANONYMOUS, scopes: new Set() };
+    expect(await kindOf(dispatcher.admit(arrival(nobodys)))).toBe('notFound');
+    expect(await kindOf(dispatcher.admit(arrival({ ...push, agent: 'hidden', headers: {} })))).toBe(
       'notFound',
     );
     expect(await kindOf(dispatcher.admit(arrival({ ...push, headers: {} })))).toBe('versionNotSupported');
     expect(await kindOf(dispatcher.admit(arrival(push)))).toBe('extensionSupportRequired');
-    expect(await kindOf(dispatcher.admit(arrival({ ...push, headers: declared })))).toBe('unauthenticated');
-    authenticator.principal = { ...ANONYMOUS, scopes: new Set() };
     expect(await kindOf(dispatcher.admit(arrival({ ...push, headers: declared })))).toBe('permissionDenied');
     authenticator.principal = ANONYMOUS;
     expect(await kindOf(dispatcher.admit(arrival({ ...push, headers: declared })))).toBe(

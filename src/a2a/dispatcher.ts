@@ -1,8 +1,8 @@
 import { setTimeout as after, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Message } from '@bufbuild/protobuf';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
-import { type AgentDefinition, AgentRegistry } from '../agents/index.js';
-import { Authenticator, Policy } from '../auth/index.js';
+import { type AgentDefinition, AgentRegistry, isPrivate } from '../agents/index.js';
+import { noSuchAgent } from '../auth/index.js';
 import { Config } from '../config/index.js';
 import { Readiness } from '../health/index.js';
 import {
@@ -11,6 +11,7 @@ import {
   type CallContext,
   type EventStream,
   type OperationName,
+  type Principal,
   type ProtocolVersion,
   type RequestOf,
   readServiceParameters,
@@ -21,6 +22,8 @@ import {
 import { agentAt } from './agent.address.js';
 import { type Arrival, Call, type Destination } from './call.js';
 import { traced } from './call.span.js';
+import { CallerGate } from './caller.gate.js';
+import { untilOver } from './caller.limits.js';
 import {
   type AgentCapabilities,
   Capabilities,
@@ -41,12 +44,13 @@ const LASTING: ReadonlySet<OperationName> = new Set([
   'subscribeToTask',
 ]);
 
-/** Which agent is meant, and in which version of the protocol. */
+/** Who calls which agent, in which version of the protocol. */
 interface Resolution {
   readonly agent: AgentDefinition;
   readonly capabilities: AgentCapabilities;
   readonly parameters: ServiceParameters;
   readonly version: ProtocolVersion;
+  readonly principal: Principal;
 }
 
 type Operation = (request: Message, call: CallContext) => Promise<Reply>;
@@ -63,16 +67,24 @@ export class Dispatcher implements BeforeApplicationShutdown {
   constructor(
     private readonly agents: AgentRegistry,
     private readonly capabilities: Capabilities,
-    private readonly authenticator: Authenticator,
-    private readonly policy: Policy,
+    private readonly gate: CallerGate,
     private readonly operations: Operations,
     private readonly readiness: Readiness,
     private readonly config: Config,
   ) {}
 
-  /** The agent at an address and the version that the caller wants of it. @throws A2AError of the first that fails */
-  resolve({ binding, versions, caller, ...address }: Destination): Resolution {
-    const agent = agentAt(this.agents, address);
+  /**
+   * The agent at an address, where it is there for the caller, and the version that the caller wants of it.
+   * @throws A2AError of the first that fails
+   */
+  async resolve(destination: Destination, operation?: OperationName): Promise<Resolution> {
+    const principal = await this.gate.identify(destination.caller, operation);
+    const agent = agentAt(this.agents, destination);
+    if (!this.gate.mayFind(principal, agent)) throw noSuchAgent(agent.id);
+    return { ...this.#speaking(agent, destination), principal };
+  }
+
+  #speaking(agent: AgentDefinition, { binding, versions, caller }: Destination) {
     const capabilities = this.capabilities.of(agent.id);
     const parameters = readServiceParameters(caller);
     const served = capabilities.versions[binding].filter((version) => versions.includes(version));
@@ -80,20 +92,21 @@ export class Dispatcher implements BeforeApplicationShutdown {
     return { agent, capabilities, parameters, version };
   }
 
-  /** The public card of the agent at an address; undefined where it has an extended one. @throws A2AError as `resolve` */
+  /** The card that everyone may see of the agent at an address, where it is the only one. @throws A2AError */
   publicCard(destination: Destination): AgentCard | undefined {
-    const { extendedAgentCard, card } = this.resolve(destination).capabilities;
+    const agent = agentAt(this.agents, destination);
+    if (isPrivate(agent)) return undefined;
+    const { extendedAgentCard, card } = this.#speaking(agent, destination).capabilities;
     return extendedAgentCard ? undefined : card;
   }
 
-  /** @throws A2AError of the first step that fails: readiness, agent, version, extensions, caller, scope, capability */
+  /** @throws A2AError of the first step that fails: readiness, caller, agent, version, extensions, scope, capability */
   async admit(arrival: Arrival): Promise<Call> {
-    const { operation, caller } = arrival;
+    const { operation } = arrival;
     if (this.readiness.draining.aborted && LASTING.has(operation)) throw goingDown();
-    const { agent, capabilities, parameters, version } = this.resolve(arrival);
+    const { agent, capabilities, parameters, version, principal } = await this.resolve(arrival, operation);
     const extensions = activeExtensions(agent, parameters.extensions);
-    const principal = await this.authenticator.authenticate(caller, operation);
-    this.policy.authorise(operation, principal, agent.id);
+    this.gate.allow(operation, principal, agent);
     requireCapability(operation, capabilities);
     return new Call(arrival, { agent: agent.id, version, extensions, principal }, parameters);
   }
@@ -104,8 +117,18 @@ export class Dispatcher implements BeforeApplicationShutdown {
     requirePushWhenAsked(request, this.capabilities.of(call.agent));
     this.#running++;
     try {
+      const over = await this.gate.enter(call, request);
       const operation = this.operations[call.operation] as Operation;
-      return await traced(call, () => operation.call(this.operations, request, call));
+      try {
+        const reply = await traced(call, () => operation.call(this.operations, request, call));
+        this.gate.note(call, request);
+        if (isStream(reply)) return untilOver(reply, over);
+        over();
+        return reply;
+      } catch (error) {
+        over();
+        throw error;
+      }
     } finally {
       if (--this.#running === 0) this.#whenIdle?.();
     }

@@ -15,6 +15,10 @@ export class HttpCaller extends Caller {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
+  override get address(): string {
+    return this.request.ip;
+  }
+
   override query(name: string): string | undefined {
     const value = (this.request.query as Record<string, string | string[] | undefined>)[name];
     return Array.isArray(value) ? value[0] : value;

@@ -92,8 +92,11 @@ export class TaskService implements A2AOperations {
       const first = await outcome.first();
       if (!isTask(first)) return messageStream(first);
       const closesAt = closingStates(agent, call);
-      if (stored.version > seq && closesAt(stateOf(first))) await outcome.return();
       const frame = taskFrame(viewOf(first, request.configuration?.historyLength), stored.version);
+      if (stored.version > seq && closesAt(stateOf(first))) {
+        await outcome.return();
+        return only(frame);
+      }
       return new TaskStream([frame], outcome, closesAt);
     } catch (error) {
       void outcome.return();
@@ -182,7 +185,9 @@ export class TaskService implements A2AOperations {
   }
 
   async getExtendedAgentCard(_: GetExtendedAgentCardRequest, call: CallContext): Promise<AgentCard> {
-    return this.cards.extended(call.agent);
+    call.reply.set('cache-control', 'private, max-age=300');
+    call.reply.set('vary', 'Authorization, X-API-Key, A2A-Version');
+    return this.cards.extended(call.agent, call.principal.scopes);
   }
 
   /** Reading a task shows it: from now on its agent cannot reply directly. */
@@ -231,8 +236,13 @@ function taskFrame(task: Task, version: number): StreamEvent {
   return frame({ case: 'task', value: task }, version);
 }
 
-async function* messageStream(message: Message): AsyncGenerator<readonly StreamEvent[]> {
-  yield [frame({ case: 'message', value: message })];
+function messageStream(message: Message): EventStream {
+  return only(frame({ case: 'message', value: message }));
+}
+
+/** A stream of one frame. */
+async function* only(frame: StreamEvent): AsyncGenerator<readonly StreamEvent[]> {
+  yield [frame];
 }
 
 function frame(payload: StreamResponse['payload'], seq?: number): StreamEvent {

@@ -56,6 +56,23 @@ export const AGENT_SETTINGS: AgentSettings = {
   v03: false,
 };
 
+/** Who may use an agent, beside what the operations need. Left out: every caller. */
+export interface AgentAccess {
+  /** Shows the card, and the agent in the catalog, to callers with a credential only. */
+  readonly isPrivate?: boolean;
+  /** The only organisations that the agent is there for. Everyone else finds no such agent. */
+  readonly organisations?: readonly string[];
+  /** Scopes that each call needs beside the operation's own, as tokens name them. */
+  readonly scopes?: readonly string[];
+}
+
+/** A skill on the extended card, for callers who hold its scope; without one for every caller who may use the agent. */
+export interface ExtendedSkill {
+  readonly skill: SkillInit;
+  /** As tokens name it. */
+  readonly scope?: string;
+}
+
 /** An agent as the operator describes it. The card is built from this and from what is really served. */
 export interface AgentDefinition {
   /** Names the agent in addresses and as `tenant`: `[a-z0-9][a-z0-9-]{0,62}`. */
@@ -68,6 +85,9 @@ export interface AgentDefinition {
   readonly documentationUrl?: string;
   readonly iconUrl?: string;
   readonly skills: readonly SkillInit[];
+  /** Makes the card declare an extended one, which shows these beside `skills`. */
+  readonly extendedSkills?: readonly ExtendedSkill[];
+  readonly access?: AgentAccess;
   readonly defaultInputModes: readonly string[];
   readonly defaultOutputModes: readonly string[];
   readonly extensions?: readonly { uri: string; description?: string; required?: boolean }[];
@@ -75,6 +95,10 @@ export interface AgentDefinition {
   readonly settings: AgentSettings;
   readonly executor: AgentExecutor;
 }
+
+/** Whether only callers with a credential see its card: what is not there for everyone is not shown to everyone. */
+export const isPrivate = ({ access }: Pick<AgentDefinition, 'access'>): boolean =>
+  access?.isPrivate === true || access?.organisations !== undefined;
 
 /** The agents that this service serves. */
 export abstract class AgentRegistry {

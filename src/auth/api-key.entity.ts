@@ -1,4 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { AuditEntity } from './audit.entity.js';
 
 /** An API key's row, for the drift check. */
 @Entity('api_keys')
@@ -16,4 +17,4 @@ export class ApiKeyEntity {
   @Column({ type: 'timestamptz', name: 'revoked_at', precision: 3, nullable: true }) revokedAt!: Date | null;
 }
 
-export const AUTH_ENTITIES = [ApiKeyEntity];
+export const AUTH_ENTITIES = [ApiKeyEntity, AuditEntity];

@@ -1,11 +1,13 @@
 import { Logger } from '@nestjs/common';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FakeApiKeys } from '../../test/support/fake.api-keys.js';
+import { FakeAudit } from '../../test/support/fake.audit.js';
 import { loadConfig } from '../config/index.js';
 import { A2AError } from '../protocol/index.js';
 import { type ApiKey, hashOf, newApiKeyText, writeApiKey } from './api-key.js';
 import { ApiKeyStrategy } from './api-key.strategy.js';
 import type { Credentials } from './authenticator.js';
+import { FailedLogins } from './failed.logins.js';
 import { Issuers } from './issuers.js';
 import { JwtStrategy } from './jwt.strategy.js';
 import { PassportAuthenticator } from './passport.authenticator.js';
@@ -17,7 +19,12 @@ beforeEach(() => {
   const config = loadConfig({ PARLEY_API_KEYS: 'true' });
   keys = new FakeApiKeys();
   const jwt = new JwtStrategy(config, new Issuers(config));
-  door = new PassportAuthenticator(config, jwt, new ApiKeyStrategy(config, keys));
+  door = new PassportAuthenticator(
+    config,
+    jwt,
+    new ApiKeyStrategy(config, keys),
+    new FailedLogins(config, new FakeAudit()),
+  );
 });
 afterEach(() => vi.useRealTimers());
 

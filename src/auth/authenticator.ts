@@ -4,6 +4,8 @@ import type { OperationName, Principal } from '../protocol/index.js';
 export interface Credentials {
   /** The value of a header or metadata entry (name in lower case), or undefined. */
   header(name: string): string | undefined;
+  /** Where the caller calls from, as far as proxies are trusted. */
+  readonly address?: string;
 }
 
 /** Tells who calls. */

@@ -1,4 +1,4 @@
-import { type Config, publicUrl, type Scope } from '../config/index.js';
+import { type Config, publicUrl } from '../config/index.js';
 
 export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
 
@@ -6,7 +6,8 @@ export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
 export interface Refusal {
   readonly error?: 'invalid_token' | 'insufficient_scope';
   readonly description?: string;
-  readonly scope?: Scope;
+  /** The scope to ask for, as tokens name it. */
+  readonly scope?: string;
 }
 
 /** Writes the `WWW-Authenticate` challenges of a 401 or 403. */
@@ -15,7 +16,7 @@ export function challenge(config: Config, { error, description, scope }: Refusal
     realm: 'parley',
     error,
     error_description: description,
-    scope: scope && config.scopeNames[scope],
+    scope,
     resource_metadata: config.oidcIssuers.length > 0 ? metadataUrl(config) : undefined,
   };
   const written = Object.entries(parameters)

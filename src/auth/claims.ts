@@ -1,6 +1,7 @@
 import type { Config } from '../config/index.js';
 import type { Principal } from '../protocol/index.js';
 import { RefusedCredential } from './refused.credential.js';
+import { isOwnScope } from './scope.js';
 
 /** The verified payload of a token. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -42,11 +43,12 @@ function nameAt(claims: Claims, claim: string): string {
 
 const isStorable = (text: string) => !text.includes('\0') && text.isWellFormed();
 
-/** All scopes of the token, by our own names. */
+/** All scopes of the token: those that operations need by our own names, those that agents ask for as they are. */
 function scopesOf(claims: Claims, { oidcScopeClaims, scopeNames }: Config): ReadonlySet<string> {
   const held = new Set(oidcScopeClaims.flatMap((claim) => texts(claimAt(claims, claim))));
   const ours = Object.entries(scopeNames).filter(([, name]) => held.has(name));
-  return new Set(ours.map(([scope]) => scope));
+  const others = [...held].filter((name) => !isOwnScope(name));
+  return new Set([...ours.map(([scope]) => scope), ...others]);
 }
 
 function texts(value: unknown): string[] {

@@ -1,11 +1,13 @@
 import { Logger } from '@nestjs/common';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FakeApiKeys } from '../../test/support/fake.api-keys.js';
+import { FakeAudit } from '../../test/support/fake.audit.js';
 import { AUDIENCE, type Forgery, OidcIssuer } from '../../test/support/oidc.issuer.js';
 import { loadConfig } from '../config/index.js';
 import { A2AError } from '../protocol/index.js';
 import { ApiKeyStrategy } from './api-key.strategy.js';
 import type { Credentials } from './authenticator.js';
+import { FailedLogins } from './failed.logins.js';
 import { Issuers } from './issuers.js';
 import { JwtStrategy } from './jwt.strategy.js';
 import { PassportAuthenticator } from './passport.authenticator.js';
@@ -23,7 +25,7 @@ const SECOND = 1000;
 /** Moves the clock without waiting. Sockets and timers go on as they are. */
 const later = (ms: number) => vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms });
 
-function authenticator(env: Record<string, string> = {}): PassportAuthenticator {
+function authenticator(env: Record<string, string> = {}, audit = new FakeAudit()): PassportAuthenticator {
   const config = loadConfig({
     PARLEY_OIDC_ISSUERS: `${issuer.url},${other.url}`,
     PARLEY_OIDC_AUDIENCE: `else,${AUDIENCE}`,
@@ -31,7 +33,12 @@ function authenticator(env: Record<string, string> = {}): PassportAuthenticator 
     ...env,
   });
   const jwt = new JwtStrategy(config, new Issuers(config));
-  return new PassportAuthenticator(config, jwt, new ApiKeyStrategy(config, new FakeApiKeys()));
+  return new PassportAuthenticator(
+    config,
+    jwt,
+    new ApiKeyStrategy(config, new FakeApiKeys()),
+    new FailedLogins(config, audit),
+  );
 }
 
 const bearer = (token: string): Credentials => ({
@@ -74,6 +81,7 @@ describe('A bearer token of an OpenID Connect issuer', () => {
     const claims = {
       user: { id: 'u-1' },
       'https://example.com/org': 'acme',
+      // The last one is our own name, which this deployment's tokens do not use.
       scope: 'openid a2a.read a2a.cancel',
       realm_access: { roles: ['agent:manage', 7, 'admin'] },
       act: { sub: 'gateway', act: { sub: 'browser' } },
@@ -82,7 +90,7 @@ describe('A bearer token of an OpenID Connect issuer', () => {
     expect(await door.authenticate(bearer(await issuer.forge({ claims })))).toEqual({
       organisation: 'acme',
       subject: 'u-1',
-      scopes: new Set(['a2a.read', 'a2a.cancel']),
+      scopes: new Set(['a2a.read', 'a2a.cancel', 'openid', 'agent:manage', 'admin']),
       actor: 'gateway',
     });
   });
@@ -260,5 +268,38 @@ describe('The keys of an issuer (B60)', () => {
     later(2 * SECOND);
 
     expect((await early.authenticate(token)).subject).toBe('ann');
+  });
+});
+
+describe('Wrong credentials (S002-165)', () => {
+  const from = (address: string, token: string): Credentials => ({ ...bearer(token), address });
+
+  it('make their address wait, whatever it tries next; nobody else', async () => {
+    const door = authenticator({ PARLEY_LIMIT_FAILED_LOGINS: '3' });
+    const good = await issuer.forge();
+    const late = await issuer.forge({ claims: { sub: 'late' } });
+    await door.authenticate(from('192.0.2.1', good));
+    for (let n = 0; n < 3; n++) {
+      expect((await refusal(from('192.0.2.1', 'wrong'), door)).kind).toBe('unauthenticated');
+    }
+
+    expect(await refusal(from('192.0.2.1', late), door)).toMatchObject({
+      kind: 'rateLimited',
+      retryAfter: 20,
+    });
+    expect((await door.authenticate(from('192.0.2.2', late))).subject).toBe('late');
+    expect((await door.authenticate(from('192.0.2.1', good))).subject).toBe('ann');
+  });
+
+  it('are told to the audit log, and when they are too many; never what they were', async () => {
+    const audit = new FakeAudit();
+    const door = authenticator({ PARLEY_LIMIT_FAILED_LOGINS: '2' }, audit);
+    for (let n = 0; n < 5; n++) await refusal(from('192.0.2.1', 'open-sesame'), door);
+
+    expect(audit.records.map(({ act }) => act)).toEqual(['login.failed', 'login.failed', 'login.throttled']);
+    expect(audit.records[0]).toEqual({
+      ...{ act: 'login.failed', address: '192.0.2.1', reason: 'The token is not a JWT' },
+    });
+    expect(JSON.stringify(audit.records)).not.toContain('sesame');
   });
 });

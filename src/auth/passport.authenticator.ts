@@ -1,4 +1,4 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import passport from 'passport';
 import { Config } from '../config/index.js';
 import { A2AError, type OperationName, type Principal } from '../protocol/index.js';
@@ -6,6 +6,7 @@ import { API_KEY_PREFIX } from './api-key.js';
 import { ApiKeyStrategy } from './api-key.strategy.js';
 import { Authenticator, type Credentials } from './authenticator.js';
 import { challenge } from './challenge.js';
+import { FailedLogins } from './failed.logins.js';
 import { JwtStrategy } from './jwt.strategy.js';
 import { RefusedCredential } from './refused.credential.js';
 import { SCOPE_OF } from './scope.js';
@@ -20,30 +21,30 @@ const BEARER = /^bearer +(\S+)$/i;
  */
 @Injectable()
 export class PassportAuthenticator extends Authenticator {
-  readonly #logger = new Logger('auth');
   readonly #verified = new VerifiedCredentials();
 
   constructor(
     private readonly config: Config,
     private readonly jwt: JwtStrategy,
     private readonly apiKey: ApiKeyStrategy,
+    private readonly failures: FailedLogins,
   ) {
     super();
   }
 
   async authenticate(credentials: Credentials, operation?: OperationName): Promise<Principal> {
-    const scope = operation && SCOPE_OF[operation];
-    const { config } = this;
+    const { config, failures } = this;
+    const scope = operation && config.scopeNames[SCOPE_OF[operation]];
     try {
       const token = tokenOf(credentials);
       if (token === undefined)
         throw new A2AError('unauthenticated', { challenge: challenge(config, { scope }) });
-      const verified = this.#verified.get(token) ?? (await this.#verify(token));
+      const verified = this.#verified.get(token) ?? (await this.#verify(token, credentials));
       return actingFor(credentials.header(SUBJECT_HEADER), verified);
     } catch (error) {
       if (error instanceof A2AError) throw error;
       const description = descriptionOf(error);
-      this.#logger.warn(`A credential was refused: ${description}`);
+      failures.count(description, credentials.address);
       throw new A2AError('unauthenticated', {
         message: description,
         challenge: challenge(config, { error: 'invalid_token', description, scope }),
@@ -51,7 +52,8 @@ export class PassportAuthenticator extends Authenticator {
     }
   }
 
-  async #verify(token: string): Promise<VerifiedCredential> {
+  async #verify(token: string, { address }: Credentials): Promise<VerifiedCredential> {
+    this.failures.check(address);
     const verified = await ask(token.startsWith(API_KEY_PREFIX) ? this.apiKey : this.jwt, token);
     this.#verified.set(token, verified);
     return verified;

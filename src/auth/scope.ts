@@ -1,4 +1,4 @@
-import type { Scope } from '../config/index.js';
+import { SCOPES, type Scope } from '../config/index.js';
 import type { OperationName } from '../protocol/index.js';
 
 /** The scope that each operation needs. An operation that has no row here does not compile, and is refused. */
@@ -18,3 +18,6 @@ export const SCOPE_OF: Readonly<Record<OperationName, Scope>> = {
 
 /** All that a caller of A2A can need. The operators' scope is not among them. */
 export const A2A_SCOPES: ReadonlySet<Scope> = new Set(Object.values(SCOPE_OF));
+
+/** Whether a name is one of ours, which counts only where `scopeNames` says so; all others are agents' own. */
+export const isOwnScope = (name: string) => (SCOPES as readonly string[]).includes(name);

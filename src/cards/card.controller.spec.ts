@@ -3,11 +3,15 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testConfig } from '../../test/support/config.js';
 import { FakeAgents, fakeAgent } from '../../test/support/fake.agents.js';
+import { FakeAudit } from '../../test/support/fake.audit.js';
 import { listen } from '../../test/support/http.js';
 import { AGENT_SETTINGS, AgentRegistry } from '../agents/index.js';
+import { AnonymousAuthenticator, Authenticator, Policy } from '../auth/index.js';
+import { ScopePolicy } from '../auth/scope.policy.js';
 import { Config } from '../config/index.js';
 import { CardController } from './card.controller.js';
 import { CardKeys } from './card.keys.js';
+import { CardReaders } from './card.readers.js';
 import { CardService, InvalidCards } from './card.service.js';
 import type { Served } from './served.js';
 
@@ -36,6 +40,9 @@ const AGENTS = new FakeAgents([
   controllers: [CardController],
   providers: [
     CardService,
+    CardReaders,
+    { provide: Authenticator, useValue: new AnonymousAuthenticator() },
+    { provide: Policy, useValue: new ScopePolicy(testConfig(), new FakeAudit()) },
     { provide: AgentRegistry, useValue: AGENTS },
     { provide: Config, useValue: testConfig() },
     { provide: CardKeys, useValue: new CardKeys() },

@@ -1,6 +1,8 @@
 import { Controller, Get, Options, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AgentRegistry, isPrivate } from '../agents/index.js';
 import { A2AError } from '../protocol/index.js';
+import { CardReaders } from './card.readers.js';
 import { CardService } from './card.service.js';
 import type { CardForm, PublishedCard } from './published.card.js';
 
@@ -23,29 +25,42 @@ const PREFLIGHT = {
   'access-control-max-age': '86400',
   allow: 'GET, HEAD, OPTIONS',
 };
-const CACHING = { 'cache-control': 'public, max-age=300', vary: 'A2A-Version' };
+const PUBLIC = { ...CORS, 'cache-control': 'public, max-age=300', vary: 'A2A-Version' };
+const PRIVATE = { 'cache-control': 'private, max-age=300', vary: 'A2A-Version, Authorization, X-API-Key' };
 
-/** Serves the public cards where discovery looks for them (specification 8.2, 8.6). Fastify adds HEAD to each GET. */
+interface Showing {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  /** Picks what the address is for. */
+  readonly form: (card: PublishedCard) => CardForm;
+}
+
+/** Serves the cards where discovery looks for them (specification 8.2, 8.6). Fastify adds HEAD to each GET. */
 @Controller()
 export class CardController {
-  constructor(private readonly cards: CardService) {}
+  constructor(
+    private readonly cards: CardService,
+    private readonly agents: AgentRegistry,
+    private readonly readers: CardReaders,
+  ) {}
 
   @Get(ROOT)
-  root(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    reply.headers(CORS);
-    send(formFor(request, this.cards.atRoot()), request, reply);
+  root(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.#show(undefined, { request, reply, form: (card) => formFor(request, card) });
   }
 
   @Get(PER_AGENT)
-  perAgent(@Param('agent') agent: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    reply.headers(CORS);
-    send(formFor(request, this.cards.ofAgent(agent)), request, reply);
+  perAgent(
+    @Param('agent') agent: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    return this.#show(agent, { request, reply, form: (card) => formFor(request, card) });
   }
 
   @Get(LEGACY_ROOT)
-  legacyRoot(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    reply.headers(CORS);
-    send(legacyOf(this.cards.atRoot()), request, reply);
+  legacyRoot(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.#show(undefined, { request, reply, form: legacyOf });
   }
 
   @Get(LEGACY_PER_AGENT)
@@ -53,14 +68,22 @@ export class CardController {
     @Param('agent') agent: string,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
-  ): void {
-    reply.headers(CORS);
-    send(legacyOf(this.cards.ofAgent(agent)), request, reply);
+  ): Promise<void> {
+    return this.#show(agent, { request, reply, form: legacyOf });
   }
 
   @Options([...ROOT, ...PER_AGENT, LEGACY_ROOT, LEGACY_PER_AGENT])
   preflight(@Res() reply: FastifyReply): void {
     reply.code(204).headers(PREFLIGHT).send();
+  }
+
+  /** The card of an agent; of the default one, as it stands at the root, without an id. */
+  async #show(id: string | undefined, { request, reply, form }: Showing): Promise<void> {
+    const card = id === undefined ? this.cards.atRoot() : this.cards.ofAgent(id);
+    const agent = (id === undefined ? undefined : this.agents.get(id)) ?? this.agents.default;
+    await this.readers.check(request, agent);
+    reply.headers(isPrivate(agent) ? PRIVATE : PUBLIC);
+    send(form(card), request, reply);
   }
 }
 
@@ -76,7 +99,7 @@ function legacyOf({ legacy }: PublishedCard): CardForm {
 }
 
 function send(card: CardForm, { headers }: FastifyRequest, reply: FastifyReply): void {
-  reply.headers({ ...CACHING, etag: card.etag, 'last-modified': card.lastModified });
+  reply.headers({ etag: card.etag, 'last-modified': card.lastModified });
   const held = card.isHeldBy({
     ifNoneMatch: headers['if-none-match'],
     ifModifiedSince: headers['if-modified-since'],

@@ -8,13 +8,13 @@ type SchemeInit = MessageInitShape<typeof SecuritySchemeSchema>;
 const USUAL_SCOPES: readonly Scope[] = ['a2a.send', 'a2a.read', 'a2a.cancel'];
 
 /**
- * How callers identify themselves: one scheme is enough, with the scopes that the served operations need. A
+ * How callers identify themselves: one scheme is enough, with the scopes that the served operations and the agent need. A
  * list without any scope would be signed differently by writers that drop what is empty. Nothing in open mode.
  */
-export function securityOf(config: Config, pushNotifications: boolean) {
+export function securityOf(config: Config, pushNotifications: boolean, agentScopes: readonly string[] = []) {
   const schemes = schemesOf(config);
   const needed: readonly Scope[] = pushNotifications ? [...USUAL_SCOPES, 'a2a.push'] : USUAL_SCOPES;
-  const list = needed.map((scope) => config.scopeNames[scope]);
+  const list = [...needed.map((scope) => config.scopeNames[scope]), ...agentScopes];
   return {
     securitySchemes: schemes,
     securityRequirements: Object.keys(schemes).map((name) => ({ schemes: { [name]: { list } } })),

@@ -1,8 +1,9 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { type AgentDefinition, AgentRegistry } from '../agents/index.js';
+import { type AgentDefinition, AgentRegistry, type ExtendedSkill } from '../agents/index.js';
+import { noSuchAgent } from '../auth/index.js';
 import { Config } from '../config/index.js';
 import { A2AError, type AgentCard } from '../protocol/index.js';
-import { agentCard } from './agent.card.js';
+import { agentCard, type WantedCard } from './agent.card.js';
 import { CardKeys } from './card.keys.js';
 import { cardProblems } from './card.problems.js';
 import { signatures } from './card.signature.js';
@@ -27,11 +28,14 @@ export class InvalidCards extends Error {
 }
 
 interface Cards {
+  readonly served: Served;
+  /** Made when the first one asks. */
+  readonly extended: Map<string, Promise<AgentCard>>;
   readonly root: PublishedCard;
   readonly byAgent: ReadonlyMap<string, PublishedCard>;
 }
 
-/** The public cards, built and checked once. */
+/** The cards, built and checked once. */
 @Injectable()
 export class CardService implements OnModuleInit {
   #cards: Cards | undefined;
@@ -55,7 +59,7 @@ export class CardService implements OnModuleInit {
   /** The card at the agent's own address. @throws A2AError `notFound` for an unknown agent, `unavailable` before `publish`. */
   ofAgent(id: string): PublishedCard {
     const card = this.#published().byAgent.get(id);
-    if (card === undefined) throw new A2AError('notFound', { message: 'There is no such agent' });
+    if (card === undefined) throw noSuchAgent(id);
     return card;
   }
 
@@ -64,16 +68,33 @@ export class CardService implements OnModuleInit {
     return this.#published().root;
   }
 
+  /** The address of the card that {@link ofAgent} gives. @throws A2AError `unavailable` before `publish`. */
+  addressOf(id: string): string {
+    return `${this.#published().served.url}/agents/${id}/.well-known/agent-card.json`;
+  }
+
   /**
-   * The answer to GetExtendedAgentCard. The capability decides before anything else (3.3.4).
-   * @throws A2AError `unsupportedOperation` where the card declares no extended card.
+   * The answer to GetExtendedAgentCard (3.1.11) for a caller with these scopes: the public card and the skills
+   * that they open. One card for all callers who see the same.
+   *
+   * @throws A2AError `unsupportedOperation` where the card declares no extended card,
+   *   `extendedAgentCardNotConfigured` where it does and there is nothing on it
    */
-  extended(id: string): AgentCard {
-    const { card } = this.ofAgent(id);
-    if (!card.capabilities?.extendedAgentCard) {
+  async extended(id: string, scopes: ReadonlySet<string>): Promise<AgentCard> {
+    const { extended, served } = this.#published();
+    const agent = this.agents.get(id);
+    if (agent?.extendedSkills === undefined) {
       throw new A2AError('unsupportedOperation', { message: 'This agent has no extended card' });
     }
-    throw new A2AError('extendedAgentCardNotConfigured');
+    if (agent.extendedSkills.length === 0) throw new A2AError('extendedAgentCardNotConfigured');
+    const extendedSkills = skillsOpenTo(scopes, agent);
+    const key = JSON.stringify([id, extendedSkills.map(({ skill }) => skill.id)]);
+    let card = extended.get(key);
+    if (card === undefined) {
+      card = this.#card({ agent, extendedSkills, isDefault: this.#isDefault(agent), atRoot: false }, served);
+      extended.set(key, card);
+    }
+    return card;
   }
 
   #published(): Cards {
@@ -85,16 +106,34 @@ export class CardService implements OnModuleInit {
     const changed = new Date();
     const problems: string[] = [];
     const publish = async (agent: AgentDefinition, atRoot: boolean): Promise<PublishedCard> => {
-      const isDefault = agent.id === this.agents.default.id;
-      const card = agentCard({ agent, isDefault, atRoot }, served, this.config);
-      if (!atRoot) problems.push(...cardProblems(card).map((problem) => `${agent.id}: ${problem}`));
-      card.signatures = await signatures(card, this.keys.all, served.url + JWKS_PATH);
-      return new PublishedCard(card, changed);
+      const wanted = { agent, isDefault: this.#isDefault(agent), atRoot };
+      // What is wrong with a skill is to be known at start, whoever may see it.
+      const whole = agentCard({ ...wanted, extendedSkills: agent.extendedSkills }, served, this.config);
+      if (!atRoot) problems.push(...cardProblems(whole).map((problem) => `${agent.id}: ${problem}`));
+      return new PublishedCard(await this.#card(wanted, served), changed);
     };
     const own = this.agents.list().map(async (agent) => [agent.id, await publish(agent, false)] as const);
     const root = await publish(this.agents.default, true);
     const byAgent = new Map(await Promise.all(own));
     if (problems.length > 0) throw new InvalidCards(problems);
-    return { root, byAgent };
+    return { root, byAgent, served, extended: new Map() };
   }
+
+  async #card(wanted: WantedCard, served: Served): Promise<AgentCard> {
+    const card = agentCard(wanted, served, this.config);
+    card.signatures = await signatures(card, this.keys.all, served.url + JWKS_PATH);
+    return card;
+  }
+
+  #isDefault(agent: AgentDefinition): boolean {
+    return agent.id === this.agents.default.id;
+  }
+}
+
+/** The skills beside the public ones that a holder of these scopes sees. */
+export function skillsOpenTo(
+  scopes: ReadonlySet<string>,
+  { extendedSkills = [] }: AgentDefinition,
+): readonly ExtendedSkill[] {
+  return extendedSkills.filter(({ scope }) => scope === undefined || scopes.has(scope));
 }

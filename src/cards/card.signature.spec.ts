@@ -15,6 +15,7 @@ import { AgentRegistry } from '../agents/index.js';
 import { Config } from '../config/index.js';
 import { CardController } from './card.controller.js';
 import { CardKeys } from './card.keys.js';
+import { CardReaders } from './card.readers.js';
 import { CardService } from './card.service.js';
 import { JwksController } from './jwks.controller.js';
 
@@ -59,6 +60,7 @@ async function serve(env: Record<string, string>): Promise<string> {
     controllers: [CardController, JwksController],
     providers: [
       CardService,
+      { provide: CardReaders, useValue: { check: async () => undefined } },
       { provide: Config, useValue: config },
       { provide: AgentRegistry, useValue: new FakeAgents([AGENT]) },
       { provide: CardKeys, useFactory: () => CardKeys.load(config) },

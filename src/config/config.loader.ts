@@ -106,6 +106,7 @@ function contradictions(values: Partial<SettingValues>): ConfigProblem[] {
       what: 'not set; give a key such as 2026=(openssl rand -base64 32), the credentials of receivers are encrypted with it',
     });
   }
+  problems.push(...accessProblems(values));
   const open = oidcIssuers.length === 0 && !apiKeys;
   if (host && !isLoopback(host) && open && insecureOpen === false) {
     problems.push({
@@ -114,6 +115,28 @@ function contradictions(values: Partial<SettingValues>): ConfigProblem[] {
     });
   }
   return problems;
+}
+
+/** A slip in what keeps callers out must not let them in. */
+function accessProblems(values: Partial<SettingValues>): ConfigProblem[] {
+  const { agents = [], privateAgents = [], agentOrganisations = {}, agentScopes = {} } = values;
+  const named = {
+    privateAgents,
+    agentOrganisations: Object.keys(agentOrganisations),
+    agentScopes: Object.keys(agentScopes),
+  };
+  const isOpen = values.oidcIssuers?.length === 0 && !values.apiKeys;
+  return Object.entries(named).flatMap(([name, ids]) => {
+    const where = variableOf(name);
+    const unknown = ids.filter((id) => !agents.includes(id));
+    const problems = unknown.map((id) => ({
+      where,
+      what: `"${id}" is not served; give some of ${agents.join(', ')}`,
+    }));
+    if (ids.length === 0 || !isOpen) return problems;
+    const what = `no caller can be told from another; configure ${variableOf('oidcIssuers')} or ${variableOf('apiKeys')} too`;
+    return [...problems, { where, what }];
+  });
 }
 
 const isLoopback = (host: string) =>

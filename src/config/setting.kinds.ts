@@ -112,6 +112,20 @@ export const renames = <const T extends readonly string[]>(names: T) => {
   return z.preprocess(read, known).transform((given) => ({ ...same, ...given }) as Record<T[number], string>);
 };
 
+/** Names to lists of texts: `a=x y, b=z` in the environment, a map of lists or of such texts in the YAML file. */
+export const lists = (names: z.ZodType<string>, error: string) => {
+  const split = (value: unknown) => (typeof value === 'string' ? value.split(/\s+/).filter(Boolean) : value);
+  const read = (value: unknown) => {
+    const pairs =
+      typeof value === 'string'
+        ? Object.fromEntries(value.split(',').map((pair) => halves(pair.trim())))
+        : value;
+    if (typeof pairs !== 'object' || pairs === null) return pairs;
+    return Object.fromEntries(Object.entries(pairs).map(([name, texts]) => [name, split(texts)]));
+  };
+  return z.preprocess(read, z.record(names, z.array(text(error), { error }).min(1, { error }), { error }));
+};
+
 /** At the first "=" only: a name may be a URI with a query. */
 const halves = (pair: string): [string, string] => {
   const [name = '', ...value] = pair.split('=');

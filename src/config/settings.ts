@@ -8,6 +8,7 @@ import {
   hostAndPort,
   hostOrCidr,
   list,
+  lists,
   milliseconds,
   numbers,
   oneOf,
@@ -200,6 +201,48 @@ export const SETTINGS = {
     secret: true,
   }),
   apiKeys: setting(flag().default(false), 'true or false', 'Accept API keys'),
+  privateAgents: setting(
+    list(agentId(), 'give agent ids, separated by commas').default([]),
+    'list',
+    'Agents whose cards only callers with a credential see',
+  ),
+  agentOrganisations: setting(
+    lists(agentId(), 'give pairs such as deployer=acme, several organisations with spaces between').default(
+      {},
+    ),
+    'pairs',
+    'Organisations that an agent is there for, such as `deployer=acme umbrella`; nobody else finds it',
+    { otherwise: 'all' },
+  ),
+  agentScopes: setting(
+    lists(
+      agentId(),
+      'give pairs such as deployer=deploy.staging, several scopes with spaces between',
+    ).default({}),
+    'pairs',
+    'Scopes that calling an agent needs beside the usual ones, such as `deployer=deploy.staging`',
+    { otherwise: 'none' },
+  ),
+  limitRequests: setting(
+    wholeNumber(0, 1_000_000).default(0),
+    'per second',
+    'Calls of one caller to one agent, on each replica; a burst of twice as many may come at once; 0 is no limit',
+  ),
+  limitTasks: setting(
+    wholeNumber(0, 1_000_000).default(0),
+    'number',
+    'Tasks of one caller that one agent works on at a time, over all replicas; 0 is no limit',
+  ),
+  limitStreams: setting(
+    wholeNumber(0, 1_000_000).default(0),
+    'number',
+    'Open streams of one caller from one agent, on each replica; 0 is no limit',
+  ),
+  limitFailedLogins: setting(
+    wholeNumber(0, 1_000_000).default(300),
+    'per minute',
+    'Wrong credentials from one address, on each replica, before it has to wait; 0 is no limit',
+  ),
   pushSecrets: setting(
     list(
       signingSecret(),

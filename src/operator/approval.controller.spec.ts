@@ -3,9 +3,10 @@ import { Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { testConfig } from '../../test/support/config.js';
+import { FakeAudit } from '../../test/support/fake.audit.js';
 import { listen } from '../../test/support/http.js';
 import type { Approval } from '../agents/index.js';
-import { AnonymousAuthenticator, Authenticator } from '../auth/index.js';
+import { AnonymousAuthenticator, AuditLog, Authenticator } from '../auth/index.js';
 import { Config } from '../config/index.js';
 import { Approvals } from '../messaging/index.js';
 import { A2AError, type Task, TaskSchema, TaskState } from '../protocol/index.js';
@@ -31,6 +32,7 @@ async function start(env: Record<string, string>): Promise<NestFastifyApplicatio
     providers: [
       OperatorGuard,
       { provide: Authenticator, useValue: new AnonymousAuthenticator() },
+      { provide: AuditLog, useValue: new FakeAudit() },
       { provide: Approvals, useClass: RecordingApprovals },
       { provide: Config, useValue: config },
     ],

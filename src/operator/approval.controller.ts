@@ -1,4 +1,5 @@
 import { Body, Controller, Header, HttpCode, Param, Post, Req, UseGuards } from '@nestjs/common';
+import { AuditLog, operatorNamed } from '../auth/index.js';
 import { Approvals } from '../messaging/index.js';
 import { A2AError, encodeMessageText, TaskSchema } from '../protocol/index.js';
 import { ApprovalRequest } from './approval.request.js';
@@ -11,7 +12,10 @@ const TASK_ID = /^[\x21-\x7e]{1,200}$/;
 @Controller('operator/approvals')
 @UseGuards(OperatorGuard)
 export class ApprovalController {
-  constructor(private readonly approvals: Approvals) {}
+  constructor(
+    private readonly approvals: Approvals,
+    private readonly audit: AuditLog,
+  ) {}
 
   @Post(':taskId')
   @HttpCode(200)
@@ -27,6 +31,8 @@ export class ApprovalController {
     // An operator who is known cannot sign as somebody else.
     const by = operator ?? approval.by;
     const task = await this.approvals.resolve(taskId, { ...approval, by });
+    const reason = approval.approved ? 'approved' : 'refused';
+    this.audit.record({ act: 'approval', principal: operatorNamed(by), taskId, reason });
     return encodeMessageText(TaskSchema, task);
   }
 }

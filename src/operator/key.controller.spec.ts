@@ -3,9 +3,11 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testConfig } from '../../test/support/config.js';
 import { FakeApiKeys } from '../../test/support/fake.api-keys.js';
+import { FakeAudit } from '../../test/support/fake.audit.js';
 import { listen } from '../../test/support/http.js';
 import { ApiKeyStrategy } from '../auth/api-key.strategy.js';
-import { ApiKeys, Authenticator } from '../auth/index.js';
+import { FailedLogins } from '../auth/failed.logins.js';
+import { ApiKeys, AuditLog, Authenticator } from '../auth/index.js';
 import { Issuers } from '../auth/issuers.js';
 import { JwtStrategy } from '../auth/jwt.strategy.js';
 import { PassportAuthenticator } from '../auth/passport.authenticator.js';
@@ -15,20 +17,27 @@ import { OperatorGuard } from './operator.guard.js';
 
 const TOKEN = 'correct-horse';
 const store = new FakeApiKeys();
+const audit = new FakeAudit();
 let app: NestFastifyApplication;
 let url: string;
 
 beforeAll(async () => {
   const config = testConfig({ PARLEY_OPERATOR_TOKEN: TOKEN, PARLEY_API_KEYS: 'true' });
   const jwt = new JwtStrategy(config, new Issuers(config));
-  const door = new PassportAuthenticator(config, jwt, new ApiKeyStrategy(config, store));
+  const door = new PassportAuthenticator(
+    config,
+    jwt,
+    new ApiKeyStrategy(config, store),
+    new FailedLogins(config, audit),
+  );
   @Module({
     controllers: [KeyController],
     providers: [
       OperatorGuard,
       { provide: Config, useValue: config },
       { provide: Authenticator, useValue: door },
-      { provide: ApiKeys, useValue: new ApiKeys(store) },
+      { provide: AuditLog, useValue: audit },
+      { provide: ApiKeys, useValue: new ApiKeys(store, audit) },
     ],
   })
   class KeysUnderTest {}

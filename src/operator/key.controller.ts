@@ -8,11 +8,12 @@ import {
   Param,
   Post,
   Query,
+  Req,
   UseGuards,
 } from '@nestjs/common';
 import { type ApiKey, ApiKeys, NewApiKey } from '../auth/index.js';
 import { readBody } from './operator.body.js';
-import { OperatorGuard } from './operator.guard.js';
+import { OperatorGuard, type OperatorRequest } from './operator.guard.js';
 
 /** API keys: `POST` makes one and shows it this once, `GET` lists them, `DELETE` revokes one. */
 @Controller('operator/keys')
@@ -22,8 +23,11 @@ export class KeyController {
 
   @Post()
   @Header('Cache-Control', 'no-store')
-  async make(@Body() body: unknown): Promise<ApiKey & { readonly key: string }> {
-    const { key, text } = await this.keys.make(readBody(NewApiKey, body));
+  async make(
+    @Body() body: unknown,
+    @Req() { operator }: OperatorRequest,
+  ): Promise<ApiKey & { readonly key: string }> {
+    const { key, text } = await this.keys.make(readBody(NewApiKey, body), operator);
     return { key: text, ...key };
   }
 
@@ -35,7 +39,7 @@ export class KeyController {
 
   @Delete(':id')
   @HttpCode(204)
-  async revoke(@Param('id') id: string): Promise<void> {
-    await this.keys.revoke(id);
+  async revoke(@Param('id') id: string, @Req() { operator }: OperatorRequest): Promise<void> {
+    await this.keys.revoke(id, operator);
   }
 }

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { Authenticator, type Credentials, challenge } from '../auth/index.js';
+import { AuditLog, Authenticator, challenge, httpCredentials } from '../auth/index.js';
 import { Config, requiresCredentials } from '../config/index.js';
 import { A2AError } from '../protocol/index.js';
 
@@ -23,6 +23,7 @@ export class OperatorGuard implements CanActivate {
   constructor(
     private readonly config: Config,
     private readonly authenticator: Authenticator,
+    private readonly audit: AuditLog,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -31,9 +32,12 @@ export class OperatorGuard implements CanActivate {
     const given = BEARER.exec(request.headers.authorization ?? '')?.[1];
     if (operatorToken !== undefined && given !== undefined && isSame(given, operatorToken)) return true;
     if (!requiresCredentials(this.config)) throw this.#refusal();
-    const { subject, scopes } = await this.authenticator.authenticate(credentialsOf(request));
-    if (!scopes.has(SCOPE)) throw this.#lacking();
-    request.operator = subject;
+    const principal = await this.authenticator.authenticate(httpCredentials(request));
+    if (!principal.scopes.has(SCOPE)) {
+      this.audit.record({ act: 'denied', principal, reason: 'permissionDenied', scope: SCOPE });
+      throw this.#lacking();
+    }
+    request.operator = principal.subject;
     return true;
   }
 
@@ -47,13 +51,9 @@ export class OperatorGuard implements CanActivate {
     return new A2AError('permissionDenied', {
       message: `The credential lacks the scope ${scope}`,
       metadata: { scope },
-      challenge: challenge(this.config, { error: 'insufficient_scope', scope: SCOPE }),
+      challenge: challenge(this.config, { error: 'insufficient_scope', scope }),
     });
   }
-}
-
-function credentialsOf({ headers }: FastifyRequest): Credentials {
-  return { header: (name) => headers[name]?.toString() };
 }
 
 /** Compares digests, so that the time taken says nothing of the token, its length included. */

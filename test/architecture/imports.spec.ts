@@ -11,7 +11,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   auth: ['protocol', 'config', 'telemetry', 'database'],
   tasks: ['protocol', 'config', 'telemetry', 'database'],
   agents: ['protocol', 'config', 'telemetry', 'database'],
-  cards: ['protocol', 'config', 'telemetry', 'agents'],
+  cards: ['protocol', 'config', 'telemetry', 'auth', 'agents'],
   messaging: ['protocol', 'config', 'telemetry', 'database', 'tasks', 'agents'],
   push: ['protocol', 'config', 'telemetry', 'database', 'tasks'],
   a2a: ['protocol', 'config', 'telemetry', 'auth', 'tasks', 'agents', 'cards', 'messaging', 'push', 'health'],

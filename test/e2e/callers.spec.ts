@@ -43,6 +43,7 @@ beforeAll(async () => {
       PARLEY_PUSH_UNSIGNED: 'true',
       PARLEY_PUSH_KEYS: `test=${Buffer.alloc(32, 1).toString('base64')}`,
       PARLEY_PUSH_ALLOW: 'hook.example',
+      PARLEY_LIMIT_FAILED_LOGINS: '0',
     },
   });
   ({ victim: owner, strangers } = await callers(issuer));
@@ -155,7 +156,7 @@ describe('Of a task that is not theirs', () => {
     const { reply: configs } = await own('listTaskPushNotificationConfigs', { taskId: id });
 
     expect(reply).toMatchObject({ id, status: { state: STATES[situation] } });
-    expect((reply as { history: readonly object[] }).history.filter(isFromUser)).toHaveLength(1);
+    expect((reply as unknown as { history: readonly object[] }).history.filter(isFromUser)).toHaveLength(1);
     expect(configs).toMatchObject({ configs: [{ id: CONFIG, url: HOOK }] });
   });
 });

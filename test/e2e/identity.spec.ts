@@ -14,6 +14,7 @@ beforeAll(async () => {
       PARLEY_OIDC_AUDIENCE: AUDIENCE,
       PARLEY_OIDC_ORGANISATION_CLAIM: 'org',
       PARLEY_API_KEYS: 'true',
+      PARLEY_LIMIT_FAILED_LOGINS: '0',
       PARLEY_PUBLIC_URL: 'https://parley.example',
     },
   });

@@ -4,6 +4,8 @@ import { loadSync } from '@grpc/proto-loader';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { CallerGate } from '../../src/a2a/caller.gate.js';
+import { CallerLimits } from '../../src/a2a/caller.limits.js';
 import { type AgentCapabilities, Capabilities } from '../../src/a2a/capabilities.js';
 import { Dispatcher } from '../../src/a2a/dispatcher.js';
 import { Faults } from '../../src/a2a/faults.js';
@@ -14,13 +16,15 @@ import { JsonRpcController } from '../../src/a2a/jsonrpc/index.js';
 import { RestController } from '../../src/a2a/rest/index.js';
 import { OpenStreams } from '../../src/a2a/streaming/index.js';
 import { type AgentDefinition, AgentRegistry } from '../../src/agents/index.js';
-import { AnonymousAuthenticator, Authenticator, Policy } from '../../src/auth/index.js';
+import { AnonymousAuthenticator, AuditLog, Authenticator, Policy } from '../../src/auth/index.js';
 import { ScopePolicy } from '../../src/auth/scope.policy.js';
 import { Config, type Environment } from '../../src/config/index.js';
 import { Readiness } from '../../src/health/index.js';
 import { type A2AOperations, AgentCardSchema } from '../../src/protocol/index.js';
+import { TaskStore } from '../../src/tasks/index.js';
 import { testConfig } from './config.js';
 import { FakeAgents } from './fake.agents.js';
+import { FakeAudit } from './fake.audit.js';
 import { FakeOperations } from './fake.operations.js';
 
 export interface BindingsOptions<O extends A2AOperations> {
@@ -29,6 +33,8 @@ export interface BindingsOptions<O extends A2AOperations> {
   readonly capabilities?: Partial<AgentCapabilities>;
   readonly authenticator?: Authenticator;
   readonly env?: Environment;
+  /** Asked only where tasks are limited. */
+  readonly store?: Pick<TaskStore, 'list'>;
 }
 
 export interface Bindings<O extends A2AOperations = FakeOperations> {
@@ -63,6 +69,8 @@ export async function startBindings<O extends A2AOperations = FakeOperations>(
   @Module({
     controllers: [JsonRpcController, RestController, GrpcController],
     providers: [
+      CallerGate,
+      CallerLimits,
       Dispatcher,
       Faults,
       JsonBody,
@@ -71,7 +79,9 @@ export async function startBindings<O extends A2AOperations = FakeOperations>(
       { provide: AgentRegistry, useValue: new FakeAgents(options.agents) },
       { provide: Capabilities, useValue: { of: () => capabilities } },
       { provide: Authenticator, useValue: options.authenticator ?? new AnonymousAuthenticator() },
-      { provide: Policy, useValue: new ScopePolicy(config) },
+      { provide: Policy, useValue: new ScopePolicy(config, new FakeAudit()) },
+      { provide: AuditLog, useValue: new FakeAudit() },
+      { provide: TaskStore, useValue: options.store },
       { provide: Operations, useValue: operations },
       { provide: Readiness, useValue: { draining: draining.signal } },
     ],

@@ -5,6 +5,7 @@ import { Caller } from '../caller.js';
 export interface ServerCall {
   readonly cancelled: boolean;
   readonly metadata: Metadata;
+  getPeer(): string;
   sendMetadata(metadata: Metadata): void;
   once(event: 'cancelled', listener: () => void): unknown;
 }
@@ -18,6 +19,11 @@ export class GrpcCaller extends Caller {
   header(name: string): string | undefined {
     const values = this.call.metadata.get(name);
     return values.length === 0 ? undefined : values.join(', ');
+  }
+
+  /** Without its port, which is another one for each connection. */
+  override get address(): string {
+    return this.call.getPeer().replace(/:\d+$/, '');
   }
 
   get gone(): boolean {

@@ -49,7 +49,7 @@ export class JsonRpcController {
       const { method: name, params } = readEnvelope(body);
       const tenant = tenantOf(params);
       const destination: Destination = { binding: 'JSONRPC', versions: VERSIONS, agent, tenant, caller };
-      const method = dialect.method(name, params) ?? this.#unknown(name, destination);
+      const method = dialect.method(name, params) ?? (await this.#unknown(name, destination));
       operation = method.operation;
       call = await this.dispatcher.admit({ ...destination, operation });
       const message = method.read(params);
@@ -73,8 +73,8 @@ export class JsonRpcController {
    * The version rules answer first: whoever sends no header asks for 0.3, and if that is served, a method of
    * 1.0 shows that the header was forgotten.
    */
-  #unknown(method: string, destination: Destination): never {
-    const { version } = this.dispatcher.resolve(destination);
+  async #unknown(method: string, destination: Destination): Promise<never> {
+    const { version } = await this.dispatcher.resolve(destination);
     if (version === '0.3' && operationByMethod(method)) resolveVersion(version, ['1.0']);
     throw new A2AError('methodNotFound', { metadata: { method: excerpt(method) } });
   }

@@ -2,10 +2,12 @@ import type { Migration } from '../migration.js';
 import { Tasks1764500000001 } from './0001-tasks.js';
 import { ApiKeys1764500000002 } from './0002-api-keys.js';
 import { Push1764500000003 } from './0003-push.js';
+import { Audit1764500000004 } from './0004-audit.js';
 
 /** Every migration, oldest first. A released one never changes; its class name ends in its timestamp. */
 export const MIGRATIONS: readonly (new () => Migration)[] = [
   Tasks1764500000001,
   ApiKeys1764500000002,
   Push1764500000003,
+  Audit1764500000004,
 ];
