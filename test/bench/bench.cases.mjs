@@ -12,14 +12,8 @@ const HTTP = ['parley', 'sdkMemory', 'sdkPostgres'];
 
 /** @type {Case[]} */
 export const CASES = [
-  {
-    name: 'send',
-    title: 'Blocking SendMessage, 32 connections',
-    unit: 'requests/s',
-    subjects: HTTP,
-    measure: ({ pid, url }, quick) =>
-      runLoad({ kind: 'send', url, lanes: 32, ...times(quick), serverPid: pid }),
-  },
+  sendCase('send', '1.0', 'Blocking SendMessage, 32 connections', HTTP),
+  sendCase('send-v03', '0.3', 'The same in A2A 0.3', ['parley']),
   streamCase('stream-1000', 1, 1_000, HTTP, [2, 5]),
   streamCase('stream-3000', 1, 3_000, HTTP, [1, 3]),
   // The SDK's cost grows with the square of the length: 30,000 chunks would take it a quarter of an hour.
@@ -37,6 +31,17 @@ export const CASES = [
 
 function times(quick) {
   return quick ? { warmMs: 1_500, timedMs: 2_000 } : { warmMs: 3_000, timedMs: 6_000 };
+}
+
+function sendCase(name, version, title, subjects) {
+  return {
+    name,
+    title,
+    unit: 'requests/s',
+    subjects,
+    measure: ({ pid, url }, quick) =>
+      runLoad({ kind: 'send', url, version, lanes: 32, ...times(quick), serverPid: pid }),
+  };
 }
 
 function streamCase(name, streams, chunks, subjects, [quickRepeats, repeats]) {
@@ -67,6 +72,18 @@ function streamCase(name, streams, chunks, subjects, [quickRepeats, repeats]) {
 export const GOALS = [
   ratioGoal('SendMessage against the SDK in memory', 'send', 'sdkMemory', 1),
   ratioGoal('SendMessage against the SDK on Postgres', 'send', 'sdkPostgres', 10),
+  {
+    title: 'SendMessage in 0.3 against 1.0, per CPU second',
+    goal: '>= 0.85 x',
+    value: (figures) => {
+      const [old, current] = ['send-v03', 'send'].map((name) =>
+        figures.median(name, 'parley', 'perCpuSecond'),
+      );
+      return old && current && old / current;
+    },
+    met: (ratio) => ratio >= 0.85,
+    show: (ratio) => `${ratio.toFixed(2)} x`,
+  },
   {
     title: 'One stream of 3,000 chunks',
     goal: '>= 10,000 events/s',

@@ -7,13 +7,16 @@ let lastId = 0;
 
 /**
  * The JSON-RPC body that sends one message with a messageId nobody has used.
- * @param {'SendMessage' | 'SendStreamingMessage'} method
+ * @param {'SendMessage' | 'SendStreamingMessage' | 'message/send'} method the last one is A2A 0.3's
  * @param {string} text ASCII
  */
 export function sendBody(method, text) {
   lastId += 1;
   const messageId = `bench-${process.pid}-${process.hrtime.bigint()}-${lastId}`;
-  const message = { messageId, role: 'ROLE_USER', parts: [{ text }] };
+  const message =
+    method === 'message/send'
+      ? { kind: 'message', messageId, role: 'user', parts: [{ kind: 'text', text }] }
+      : { messageId, role: 'ROLE_USER', parts: [{ text }] };
   return JSON.stringify({ jsonrpc: '2.0', id: lastId, method, params: { message } });
 }
 
@@ -30,10 +33,10 @@ export class HttpLane {
   #wanted;
   #waiting;
 
-  /** @param {string} url where JSON-RPC is served */
-  constructor(url) {
+  /** @param {string} url where JSON-RPC is served @param {string} version of A2A */
+  constructor(url, version = '1.0') {
     const { hostname, port, host, pathname } = new URL(url);
-    this.#head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\na2a-version: 1.0\r\ncontent-type: application/json\r\n`;
+    this.#head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\na2a-version: ${version}\r\ncontent-type: application/json\r\n`;
     this.#socket = connect(Number(port), hostname).setNoDelay(true);
     this.#socket.on('data', (piece) => this.#read(piece));
     this.#socket.on('error', (error) => this.#waiting?.reject(error));

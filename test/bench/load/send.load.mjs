@@ -3,14 +3,17 @@ import { runWindow } from './window.mjs';
 
 /**
  * Blocking SendMessage over JSON-RPC: each lane sends, waits for the finished task and sends again.
- * @param {{url: string, lanes: number, warmMs: number, timedMs: number, serverPid: number}} job
+ * @param {{url: string, version: '1.0' | '0.3', lanes: number, warmMs: number, timedMs: number,
+ *   serverPid: number}} job
  */
 export async function sendLoad(job) {
   const text = 'x'.repeat(100);
-  const lanes = Array.from({ length: job.lanes }, () => new HttpLane(job.url));
+  const [method, completed] =
+    job.version === '0.3' ? ['message/send', '"completed"'] : ['SendMessage', '"TASK_STATE_COMPLETED"'];
+  const lanes = Array.from({ length: job.lanes }, () => new HttpLane(job.url, job.version));
   const figures = await runWindow(job, async (lane) => {
-    const answer = await lanes[lane].post(sendBody('SendMessage', text));
-    if (!answer.includes('"TASK_STATE_COMPLETED"') || !answer.includes(text)) {
+    const answer = await lanes[lane].post(sendBody(method, text));
+    if (!answer.includes(completed) || !answer.includes(text)) {
       throw new Error(`not a completed task: ${answer.toString().slice(0, 300)}`);
     }
   });
