@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { age, ages } from './ages.js';
 import { SCOPES, type Scope } from './scopes.js';
 import {
   agentId,
@@ -279,6 +280,33 @@ export const SETTINGS = {
     ]),
     'ms list',
     'Pauses between the tries of a push; after the last one the config is dead',
+  ),
+  keepEnded: setting(
+    ages('90d'),
+    'ages',
+    'How long ended tasks are kept, such as `90d,echo=12h,@acme=365d,echo@acme=ever`: for all, an agent, an organisation, both',
+    { otherwise: '90d' },
+  ),
+  keepWaiting: setting(
+    ages('30d'),
+    'ages',
+    'How long tasks wait for their caller or an approval before they fail',
+    { otherwise: '30d' },
+  ),
+  keepEvents: setting(
+    ages('7d'),
+    'ages',
+    'How long ended tasks keep the single chunks of their artifacts beside the whole ones',
+    { otherwise: '7d' },
+  ),
+  keepPush: setting(age('7d'), 'age', 'How long push configs are kept after their last push', {
+    otherwise: '7d',
+  }),
+  keepAudit: setting(age('400d'), 'age', 'How long the audit log is kept', { otherwise: '400d' }),
+  retentionMs: setting(
+    milliseconds(0).default(60_000),
+    'ms',
+    'Pause between looks for what has become too old; 0 keeps everything',
   ),
   pushConcurrency: setting(wholeNumber(1, 10_000).default(256), 'number', 'Pushes of one replica at a time'),
 } as const satisfies Record<string, Setting>;

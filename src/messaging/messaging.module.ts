@@ -5,6 +5,7 @@ import { Approvals } from './approvals.js';
 import { Cancellation } from './cancellation.js';
 import { Intake } from './intake.js';
 import { LeaseKeeper } from './lease.keeper.js';
+import { RetentionKeeper } from './retention.keeper.js';
 import { TaskCloser } from './task.closer.js';
 import { TurnRunner } from './turn.runner.js';
 import { TurnApprovals } from './turn-approvals.js';
@@ -16,6 +17,7 @@ import { TurnApprovals } from './turn-approvals.js';
     TurnRunner,
     TaskCloser,
     LeaseKeeper,
+    RetentionKeeper,
     Cancellation,
     { provide: Approvals, useClass: TurnApprovals },
   ],

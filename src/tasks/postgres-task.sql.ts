@@ -3,6 +3,9 @@ import { TaskState } from '../protocol/index.js';
 /** Terminal states as SQL: the last guard of "a terminal task never changes". */
 const ENDED = `(${[TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED].join(', ')})`;
 
+/** States in which a task waits for its caller or an approval. */
+const WAITING = `(${[TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED].join(', ')})`;
+
 /** The running transaction, in numbers that grow. */
 const TRANSACTION = 'pg_current_xact_id()::text::bigint';
 
@@ -180,13 +183,17 @@ const CLAIM = `t.id, t.organisation, t.owner, t.agent, t.lease_token, t.lease_wr
   (SELECT payload FROM task_events e WHERE e.task_id = t.id AND e.seq = t.inbox_seq) AS trigger,
   (SELECT request FROM task_events e WHERE e.task_id = t.id AND e.seq = t.inbox_seq) AS request`;
 
-/** Takes a parked, waiting or orphaned task: $1 task, $2 holder, $3 lease ms. */
+/**
+ * Takes a parked, waiting or orphaned task: $1 task, $2 holder, $3 lease ms. With $4, the status time of a task
+ * that waits for somebody, also from a turn that waits with it.
+ */
 export const ACQUIRE = `
 WITH t AS (
   UPDATE tasks SET lease_holder = $2, lease_token = lease_token + 1, lease_writes = 0, attempt = 1,
     lease_until = clock_timestamp() + $3 * interval '1 millisecond'
-  WHERE id = $1 AND (lease_until IS NULL OR lease_until < clock_timestamp()) AND NOT direct
-    AND state NOT IN ${ENDED}
+  WHERE id = $1 AND NOT direct AND state NOT IN ${ENDED} AND CASE WHEN $4::timestamptz IS NULL
+    THEN lease_until IS NULL OR lease_until < clock_timestamp()
+    ELSE state IN ${WAITING} AND status_at = $4 END
   RETURNING *
 )
 SELECT ${CLAIM} FROM t`;

@@ -183,9 +183,10 @@ export class PostgresTaskStore extends TaskStore {
     return (await this.#rows<CancelMark>('cancel', sql.REQUEST_CANCEL, [taskId, ...owner(scope)]))[0];
   }
 
-  async acquire(taskId: string): Promise<TurnClaim | undefined> {
+  async acquire(taskId: string, waitingSince?: number): Promise<TurnClaim | undefined> {
     const { holder, leaseMs } = this.options;
-    const rows = await this.#rows<ClaimRow>('acquire', sql.ACQUIRE, [taskId, holder, leaseMs]);
+    const since = waitingSince === undefined ? null : new Date(waitingSince);
+    const rows = await this.#rows<ClaimRow>('acquire', sql.ACQUIRE, [taskId, holder, leaseMs, since]);
     return rows[0] && this.#whole(rows[0]);
   }
 

@@ -22,9 +22,9 @@ export class TaskEntity {
   @Column('integer', { default: 1 }) attempt!: number;
   @Column('timestamptz', { name: 'cancel_requested_at', nullable: true }) cancelRequestedAt!: Date | null;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
-  @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
   @Column('boolean', { default: false }) push!: boolean;
   @Column('bigint', { default: () => '((pg_current_xact_id())::text)::bigint' }) changed!: string;
+  @Column('boolean', { default: false }) compacted!: boolean;
 }
 
 /** One event of a task's log. */
@@ -39,4 +39,16 @@ export class TaskEventEntity {
   @Column('timestamptz', { name: 'recorded_at', default: () => 'now()' }) recordedAt!: Date;
 }
 
-export const TASK_ENTITIES = [TaskEntity, TaskEventEntity];
+/** The receipt of an erasure. */
+@Entity('erasures')
+export class ErasureEntity {
+  @PrimaryColumn('uuid', { default: () => 'gen_random_uuid()' }) id!: string;
+  @Column({ type: 'timestamptz', name: 'erased_at', precision: 3, default: () => 'now()' }) erasedAt!: Date;
+  @Column('text', { name: 'subject_digest' }) subjectDigest!: string;
+  @Column('text') by!: string;
+  @Column('bigint') tasks!: string;
+  @Column('bigint') events!: string;
+  @Column('bigint', { name: 'push_configs' }) pushConfigs!: string;
+}
+
+export const TASK_ENTITIES = [TaskEntity, TaskEventEntity, ErasureEntity];

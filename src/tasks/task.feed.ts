@@ -35,7 +35,7 @@ export class TaskFeed {
 
   /** Ends every reader: the replica goes down. */
   close(): void {
-    for (const topic of this.#topics.values()) for (const tail of topic.tails) void tail.return();
+    for (const topic of this.#topics.values()) end(topic);
   }
 
   /**
@@ -83,6 +83,8 @@ export class TaskFeed {
     try {
       const versions = await this.store.versions(topics.map((topic) => topic.taskId));
       for (const [taskId, seq] of versions) this.#topics.get(taskId)?.raise(seq);
+      // Erased meanwhile. One that is about to be created is followed before it is there.
+      for (const topic of topics) if (topic.head > 0 && !versions.has(topic.taskId)) end(topic);
     } catch {
       // The database is away; the next round asks again.
     }
@@ -143,6 +145,10 @@ class Topic {
   forget(wake: () => void): void {
     this.#waiting.delete(wake);
   }
+}
+
+function end(topic: Topic): void {
+  for (const tail of topic.tails) void tail.return();
 }
 
 interface TailSource {

@@ -207,8 +207,11 @@ export abstract class TaskStore {
 
   /** Marks the task for cancelling. Undefined: not this caller's, or ended. */
   abstract requestCancel(taskId: string, scope: TaskScope): Promise<CancelMark | undefined>;
-  /** Takes the lease of a task that no living replica has. Undefined: one has, or the task has ended. */
-  abstract acquire(taskId: string): Promise<TurnClaim | undefined>;
+  /**
+   * Takes the lease of a task that no living replica has; with `waitingSince`, of a task that waits for somebody
+   * since that time (milliseconds), also from a turn that waits with it. Undefined: not so, or the task has ended.
+   */
+  abstract acquire(taskId: string, waitingSince?: number): Promise<TurnClaim | undefined>;
   /** Prolongs leases. Answers the ones still held. */
   abstract renew(leases: readonly Lease[]): Promise<readonly HeldLease[]>;
   /**

@@ -3,13 +3,17 @@ import { Module, type OnApplicationBootstrap, type OnApplicationShutdown } from 
 import { Config } from '../config/index.js';
 import { Postgres } from '../database/index.js';
 import { Clock, Ids, SystemClock, TimeOrderedIds } from './clock.js';
+import { ErasureStore } from './erasure.store.js';
 import { EventBus } from './event.bus.js';
 import { NatsEventBus } from './nats-event.bus.js';
 import { PageTokens } from './page.token.js';
+import { PostgresErasureStore } from './postgres-erasure.store.js';
 import { PostgresEventBus } from './postgres-event.bus.js';
+import { PostgresRetentionStore } from './postgres-retention.store.js';
 import { PAGE_SECRET } from './postgres-task.sql.js';
 import { PostgresTaskStore } from './postgres-task.store.js';
 import { PushSignal } from './push.signal.js';
+import { RetentionStore } from './retention.store.js';
 import { TaskFeed } from './task.feed.js';
 import { TaskStore } from './task.store.js';
 
@@ -39,6 +43,16 @@ class ReplicaName {
         }),
     },
     {
+      provide: RetentionStore,
+      inject: [Postgres],
+      useFactory: (postgres: Postgres) => new PostgresRetentionStore(postgres),
+    },
+    {
+      provide: ErasureStore,
+      inject: [Postgres],
+      useFactory: (postgres: Postgres) => new PostgresErasureStore(postgres),
+    },
+    {
       provide: EventBus,
       inject: [Config, Postgres, ReplicaName],
       useFactory: ({ eventsUrl }: Config, postgres: Postgres, { value }: ReplicaName) =>
@@ -58,7 +72,7 @@ class ReplicaName {
       },
     },
   ],
-  exports: [PushSignal, Clock, Ids, TaskStore, EventBus, TaskFeed, PageTokens],
+  exports: [PushSignal, Clock, Ids, TaskStore, RetentionStore, ErasureStore, EventBus, TaskFeed, PageTokens],
 })
 export class TasksModule implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(private readonly bus: EventBus) {}

@@ -3,6 +3,7 @@ import { Tasks1764500000001 } from './0001-tasks.js';
 import { ApiKeys1764500000002 } from './0002-api-keys.js';
 import { Push1764500000003 } from './0003-push.js';
 import { Audit1764500000004 } from './0004-audit.js';
+import { Retention1764500000005 } from './0005-retention.js';
 
 /** Every migration, oldest first. A released one never changes; its class name ends in its timestamp. */
 export const MIGRATIONS: readonly (new () => Migration)[] = [
@@ -10,4 +11,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   ApiKeys1764500000002,
   Push1764500000003,
   Audit1764500000004,
+  Retention1764500000005,
 ];
