@@ -8,6 +8,7 @@ import { TasksModule } from '../tasks/index.js';
 import { CallerGate } from './caller.gate.js';
 import { CallerLimits } from './caller.limits.js';
 import { Capabilities, CardCapabilities } from './capabilities.js';
+import { ChangesController } from './changes.controller.js';
 import { Dispatcher } from './dispatcher.js';
 import { Faults } from './faults.js';
 import { GrpcController } from './grpc/index.js';
@@ -22,7 +23,7 @@ import { TaskService } from './task.service.js';
 /** The protocol surface: three bindings over one dispatcher over one service. */
 @Module({
   imports: [AgentsModule, AuthModule, CardsModule, MessagingModule, PushModule, TasksModule],
-  controllers: [JsonRpcController, RestController, GrpcController, OpenApiController],
+  controllers: [ChangesController, JsonRpcController, RestController, GrpcController, OpenApiController],
   providers: [
     CallerGate,
     CallerLimits,
