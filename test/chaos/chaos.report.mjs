@@ -34,7 +34,7 @@ export function figureLines({ figures }, journal) {
     `${figures.tasks} tasks (${states.join(', ')}), ${figures.events} events`,
     `${figures.streams} streams with ${figures.frames} frames, ${figures.resumed} of them resumed by Last-Event-ID`,
     figures.pauses.length > 0 ? moved : 'no turn had to go on elsewhere',
-    `${journal.retries} calls were tried again`,
+    `${journal.retries} calls were tried again; ${journal.early} blocking sends were answered before their task came to rest`,
   ].join('\n');
 }
 

@@ -27,6 +27,8 @@ export class Journal {
   /** What the last answer was of clients that stopped trying. @type {string[]} */
   gaveUp = [];
   retries = 0;
+  /** Blocking sends that were answered with a task that still ran. */
+  early = 0;
   #ids = [];
 
   /** A message was answered with its task. */

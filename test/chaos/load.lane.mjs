@@ -60,13 +60,8 @@ export class LoadLane {
 
   /** A question of the agent, mostly answered. */
   async ask() {
-    const task = await this.#send(this.#message('ask'), false);
-    if (task.status.state !== 'TASK_STATE_INPUT_REQUIRED') {
-      if (task.status.state !== 'TASK_STATE_FAILED') {
-        this.journal.wrong.push(`ask: task ${task.id} came to rest as ${task.status.state}`);
-      }
-      return;
-    }
+    const task = await this.#sendToRest('ask');
+    if (task.status.state !== 'TASK_STATE_INPUT_REQUIRED') return;
     const answer = this.random.weighted({ none: 1, send: 3, stream: 3 });
     if (answer === 'none') return;
     const message = { ...this.#message(this.#chunksText()), taskId: task.id };
@@ -109,11 +104,13 @@ export class LoadLane {
     return `chunks ${this.random.between(3, 60)} ${this.random.between(5, 60)}`;
   }
 
+  /** Waits for the task to rest. A replica that goes down answers with the running task: then it is followed. */
   async #sendToRest(text) {
     const task = await this.#send(this.#message(text), false);
-    if (!isAtRest(task.status.state)) {
-      this.journal.wrong.push(`a blocking send answered task ${task.id} as ${task.status.state}`);
-    }
+    if (isAtRest(task.status.state)) return task;
+    this.journal.early += 1;
+    await this.#follow({ taskId: task.id });
+    return this.#get(task.id);
   }
 
   #message(text) {

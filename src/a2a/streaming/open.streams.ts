@@ -6,6 +6,7 @@ import { endSpan } from '../call.span.js';
 import { Faults } from '../faults.js';
 import { pump } from './pump.js';
 import type { Sink } from './sink.js';
+import { StreamCut } from './task.stream.js';
 
 /** The streams that somebody reads right now. */
 @Injectable()
@@ -30,11 +31,13 @@ export class OpenStreams implements BeforeApplicationShutdown {
     try {
       await pump(stream, sink, call.signal);
       endSpan(call);
-      if (this.#goingDown) sink.leave();
+      if (this.#goingDown && call.signal.aborted) sink.leave();
       else sink.end();
     } catch (thrown) {
-      endSpan(call, thrown);
-      sink.fail(this.faults.report(thrown, call));
+      const cut = thrown instanceof StreamCut;
+      endSpan(call, cut ? undefined : thrown);
+      if (cut) sink.leave();
+      else sink.fail(this.faults.report(thrown, call));
     } finally {
       clearInterval(heart);
       this.#calls.delete(call);

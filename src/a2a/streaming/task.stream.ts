@@ -1,9 +1,24 @@
 import type { StreamEvent, StreamResponse, TaskState } from '../../protocol/index.js';
 import { Role } from '../../protocol/index.js';
 
+/** A stream stopped before its end: this replica goes down, its task goes on elsewhere. */
+export class StreamCut extends Error {
+  override name = 'StreamCut';
+}
+
+/** What a stream shows. */
+export interface TaskStreamSource {
+  /** The log from the first frame on. */
+  readonly tail: AsyncIterableIterator<readonly StreamEvent[]>;
+  /** The states that the stream ends with. */
+  readonly closesAt: (state: TaskState) => boolean;
+  /** Aborts when the reader has left. */
+  readonly signal: AbortSignal;
+}
+
 /**
  * A task's log as a caller sees it: the frame given first, then every event but the callers' own messages,
- * up to the one that closes the stream.
+ * up to the one that closes the stream. Errors: {@link StreamCut}, and those of the log.
  */
 export class TaskStream implements AsyncIterableIterator<readonly StreamEvent[]> {
   #first: readonly StreamEvent[];
@@ -11,8 +26,7 @@ export class TaskStream implements AsyncIterableIterator<readonly StreamEvent[]>
 
   constructor(
     first: readonly StreamEvent[],
-    private readonly tail: AsyncIterableIterator<readonly StreamEvent[]>,
-    private readonly closesAt: (state: TaskState) => boolean,
+    private readonly source: TaskStreamSource,
   ) {
     this.#first = this.#visible(first);
   }
@@ -28,8 +42,8 @@ export class TaskStream implements AsyncIterableIterator<readonly StreamEvent[]>
       return { done: false, value };
     }
     while (!this.#closed) {
-      const batch = await this.tail.next();
-      if (batch.done) break;
+      const batch = await this.source.tail.next();
+      if (batch.done) return this.#cut();
       const value = this.#visible(batch.value);
       if (value.length > 0) return { done: false, value };
     }
@@ -38,8 +52,14 @@ export class TaskStream implements AsyncIterableIterator<readonly StreamEvent[]>
 
   async return(): Promise<IteratorResult<readonly StreamEvent[]>> {
     this.#closed = true;
-    await this.tail.return?.();
+    await this.source.tail.return?.();
     return { done: true, value: undefined };
+  }
+
+  /** The log stopped: fine where the reader has left, or has returned the stream. */
+  async #cut(): Promise<IteratorResult<readonly StreamEvent[]>> {
+    if (!this.#closed && !this.source.signal.aborted) throw new StreamCut();
+    return this.return();
   }
 
   #visible(events: readonly StreamEvent[]): readonly StreamEvent[] {
@@ -51,7 +71,7 @@ export class TaskStream implements AsyncIterableIterator<readonly StreamEvent[]>
 
   #closes({ payload }: StreamResponse): boolean {
     if (payload.case === 'message') return payload.value.role === Role.AGENT;
-    return payload.case === 'statusUpdate' && this.closesAt(payload.value.status!.state);
+    return payload.case === 'statusUpdate' && this.source.closesAt(payload.value.status!.state);
   }
 }
 
