@@ -97,7 +97,7 @@ export class TaskService implements A2AOperations {
         await outcome.return();
         return only(frame);
       }
-      return new TaskStream([frame], outcome, closesAt);
+      return new TaskStream([frame], { tail: outcome, closesAt, signal: call.signal });
     } catch (error) {
       void outcome.return();
       throw error;
@@ -142,7 +142,8 @@ export class TaskService implements A2AOperations {
   }
 
   async subscribeToTask({ id }: SubscribeToTaskRequest, call: CallContext): Promise<EventStream> {
-    const tail = this.feed.follow(id, 0, call.signal);
+    const { signal } = call;
+    const tail = this.feed.follow(id, 0, signal);
     try {
       const { task, version } = await this.#read(id, call);
       const seen = call.lastEventId;
@@ -155,9 +156,9 @@ export class TaskService implements A2AOperations {
       const closesAt = closingStates(this.agents.get(call.agent)!, call);
       if (hasEnded) await tail.return();
       if (resumes && (await this.#keeps(id, seen))) {
-        return new TaskStream([], tail.seek(seen, version), closesAt);
+        return new TaskStream([], { tail: tail.seek(seen, version), closesAt, signal });
       }
-      return new TaskStream([taskFrame(task, version)], tail.seek(version), closesAt);
+      return new TaskStream([taskFrame(task, version)], { tail: tail.seek(version), closesAt, signal });
     } catch (error) {
       void tail.return();
       throw error;
