@@ -4,7 +4,7 @@ import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
 @Entity('audit_log')
 export class AuditEntity {
   @PrimaryGeneratedColumn('increment', { type: 'bigint' }) id!: string;
-  @Column('timestamptz', { precision: 3 }) at!: Date;
+  @Column({ type: 'timestamptz', precision: 3 }) at!: Date;
   @Column('text') act!: string;
   @Column('text', { nullable: true }) organisation!: string | null;
   @Column('text', { nullable: true }) subject!: string | null;

@@ -6,7 +6,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { CallerGate } from '../../src/a2a/caller.gate.js';
 import { CallerLimits } from '../../src/a2a/caller.limits.js';
-import { type AgentCapabilities, Capabilities } from '../../src/a2a/capabilities.js';
+import { type AgentCapabilities, Capabilities, CardCapabilities } from '../../src/a2a/capabilities.js';
 import { Dispatcher } from '../../src/a2a/dispatcher.js';
 import { Faults } from '../../src/a2a/faults.js';
 import { GrpcController } from '../../src/a2a/grpc/index.js';
@@ -18,6 +18,7 @@ import { OpenStreams } from '../../src/a2a/streaming/index.js';
 import { type AgentDefinition, AgentRegistry } from '../../src/agents/index.js';
 import { AnonymousAuthenticator, AuditLog, Authenticator, Policy } from '../../src/auth/index.js';
 import { ScopePolicy } from '../../src/auth/scope.policy.js';
+import type { CardService } from '../../src/cards/index.js';
 import { Config, type Environment } from '../../src/config/index.js';
 import { Readiness } from '../../src/health/index.js';
 import { type A2AOperations, AgentCardSchema } from '../../src/protocol/index.js';
@@ -31,6 +32,8 @@ export interface BindingsOptions<O extends A2AOperations> {
   readonly operations?: O;
   readonly agents?: readonly AgentDefinition[];
   readonly capabilities?: Partial<AgentCapabilities>;
+  /** Published cards, whose capabilities count in place of the given ones. */
+  readonly cards?: CardService;
   readonly authenticator?: Authenticator;
   readonly env?: Environment;
   /** Asked only where tasks are limited. */
@@ -77,7 +80,10 @@ export async function startBindings<O extends A2AOperations = FakeOperations>(
       OpenStreams,
       { provide: Config, useValue: config },
       { provide: AgentRegistry, useValue: new FakeAgents(options.agents) },
-      { provide: Capabilities, useValue: { of: () => capabilities } },
+      {
+        provide: Capabilities,
+        useValue: options.cards ? new CardCapabilities(options.cards) : { of: () => capabilities },
+      },
       { provide: Authenticator, useValue: options.authenticator ?? new AnonymousAuthenticator() },
       { provide: Policy, useValue: new ScopePolicy(config, new FakeAudit()) },
       { provide: AuditLog, useValue: new FakeAudit() },
