@@ -145,16 +145,15 @@ export class TaskService implements A2AOperations {
     const { signal } = call;
     const tail = this.feed.follow(id, 0, signal);
     try {
-      const { task, version } = await this.#read(id, call);
+      const stored = await this.#read(id, call);
+      const { task, version } = stored;
       const seen = call.lastEventId;
       const resumes = seen !== undefined && seen < version;
-      const hasEnded = isTerminal(stateOf(task)) && !resumes;
-      if (hasEnded && call.version === '1.0') {
-        const message = 'The task has ended; there is nothing to subscribe to';
-        throw new A2AError('unsupportedOperation', { message, metadata: { taskId: id } });
+      if (isTerminal(stateOf(task)) && !resumes) {
+        void tail.return();
+        return endedStream(stored, call);
       }
       const closesAt = closingStates(this.agents.get(call.agent)!, call);
-      if (hasEnded) await tail.return();
       if (resumes && (await this.#keeps(id, seen))) {
         return new TaskStream([], { tail: tail.seek(seen, version), closesAt, signal });
       }
@@ -214,7 +213,14 @@ function stateOf(task: Task): TaskState {
   return task.status!.state;
 }
 
-/** 0.3 closes a stream at every interruption, and a task that has ended is a stream of itself. */
+/** A task that has ended is a stream of itself in 0.3. @throws A2AError `unsupportedOperation` in 1.0 (3.1.6) */
+function endedStream({ task, version }: StoredTask, call: CallContext): EventStream {
+  if (call.version === '0.3') return only(taskFrame(task, version));
+  const message = 'The task has ended; there is nothing to subscribe to';
+  throw new A2AError('unsupportedOperation', { message, metadata: { taskId: task.id } });
+}
+
+/** 0.3 closes a stream at every interruption. */
 function closingStates(
   { settings }: AgentDefinition,
   { version }: CallContext,
