@@ -1,5 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import { Command } from 'commander';
+import { AgentRegistry } from './agents/index.js';
 import { CardsModule } from './cards/index.js';
 import { type Config, ConfigModule } from './config/index.js';
 import { migrationStates } from './database/index.js';
@@ -10,22 +11,21 @@ export function checkCommand(settings: () => Config): Command {
     .description('Check settings, agents, cards and the database without starting the service')
     .action(async () => {
       const config = settings();
-      await checkCards(config);
-      const lines = [
-        `Settings, ${config.agents.length} agents and their cards are right`,
-        await database(config),
-      ];
+      const agents = await checkCards(config);
+      const lines = [`Settings, ${agents} agents and their cards are right`, await database(config)];
       process.stdout.write(`${lines.join('\n')}\n`);
     });
 }
 
-/** Cards are checked when their module starts. @throws InvalidCards, ConfigError */
-async function checkCards(config: Config): Promise<void> {
+/** Agents and cards are checked when their modules start. How many agents. @throws InvalidCards, ConfigError */
+async function checkCards(config: Config): Promise<number> {
   const context = await NestFactory.createApplicationContext(
     { module: class Check {}, imports: [ConfigModule.with(config), CardsModule] },
     { logger: false, abortOnError: false },
   );
+  const agents = context.get(AgentRegistry, { strict: false }).list().length;
   await context.close();
+  return agents;
 }
 
 async function database({ databaseUrl, dataDir }: Config): Promise<string> {

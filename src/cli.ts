@@ -6,6 +6,7 @@ import { checkCommand } from './check.command.js';
 import { type Config, environment, loadConfig, packageVersion } from './config/index.js';
 import { keysCommand } from './keys.command.js';
 import { migrateCommand } from './migrate.command.js';
+import { schemaCommand } from './schema.command.js';
 import { knownFailure } from './start.failure.js';
 
 /** `npx parley`: what an operator does beside running the service, with the same settings as the service. */
@@ -20,7 +21,7 @@ const settings = () => {
   config = loadConfig(environment, file === undefined ? [] : ['--config', file]);
   return config;
 };
-for (const command of [migrateCommand, keysCommand, cardCommand, checkCommand]) {
+for (const command of [migrateCommand, keysCommand, cardCommand, checkCommand, schemaCommand]) {
   parley.addCommand(command(settings));
 }
 

@@ -45,7 +45,7 @@ async function run(config: Config): Promise<void> {
     process.exit(0);
   });
   const service = await starting;
-  if (config.logFormat === 'pretty') process.stdout.write(startBlock(service, config));
+  if (config.logFormat === 'pretty') process.stdout.write(startBlock(service));
   else log.log({ message: 'Parley is ready', ...service });
 }
 

@@ -3,6 +3,7 @@ import type { LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { configureHttp, connectGrpc, httpAdapter } from './a2a/index.js';
+import { AgentRegistry, Callbacks } from './agents/index.js';
 import { AppModule } from './app.module.js';
 import { CardService } from './cards/index.js';
 import { Config, publicGrpc, publicUrl } from './config/index.js';
@@ -21,6 +22,8 @@ export interface Service {
   readonly httpUrl: string;
   /** `host:port` of gRPC, where it listens. */
   readonly grpcAddress: string;
+  /** Ids of the agents, the default one first. */
+  readonly agents: readonly string[];
   /** Where the data lies, in words and without a password. */
   readonly data: string;
   /** Where the secret lies that pushes are signed with, in words. */
@@ -48,7 +51,8 @@ export async function startService(given: Config, logger: LoggerService): Promis
     const addresses = await listen(app, config);
     undo.push(async () => app.get(Readiness).drain());
     const data = embedded ? `${embedded.folder} (embedded Postgres)` : `Postgres at ${place(config)}`;
-    return { ...addresses, data, push: pushSecret(given, embedded !== undefined), stop };
+    const agents = agentIds(app.get(AgentRegistry));
+    return { ...addresses, agents, data, push: pushSecret(given, embedded !== undefined), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -78,8 +82,14 @@ async function listen(app: NestFastifyApplication, config: Config) {
     grpc: publicGrpc(config, grpc.port),
     pushNotifications: pushIsOn(config),
   });
+  app.get(Callbacks).listenAt(publicUrl(config, port));
   const listener = { host: config.host, publicUrl: undefined, publicGrpc: undefined };
   return { httpUrl: publicUrl(listener, port), grpcAddress: publicGrpc(listener, grpc.port) };
+}
+
+function agentIds(agents: AgentRegistry): string[] {
+  const others = agents.list().filter((agent) => agent !== agents.default);
+  return [agents.default, ...others].map(({ id }) => id);
 }
 
 /** Host and database, without user and password. */

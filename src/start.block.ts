@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type Config, packageVersion } from './config/index.js';
+import { packageVersion } from './config/index.js';
 import type { Service } from './service.js';
 
 /** What a person sees who has just started the service: where it is, and a line to paste that works. */
-export function startBlock(service: Service, { agents, defaultAgent }: Config): string {
-  const { httpUrl, grpcAddress, data, push } = service;
-  const others = agents.filter((id) => id !== defaultAgent);
+export function startBlock(service: Service): string {
+  const { httpUrl, grpcAddress, agents, data, push } = service;
+  const [defaultAgent, ...others] = agents;
   return `
   Parley ${packageVersion()} is ready.
 

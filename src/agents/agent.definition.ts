@@ -100,11 +100,13 @@ export interface AgentDefinition {
 export const isPrivate = ({ access }: Pick<AgentDefinition, 'access'>): boolean =>
   access?.isPrivate === true || access?.organisations !== undefined;
 
-/** The agents that this service serves. */
+/** The agents that this service serves. They may change while it runs. */
 export abstract class AgentRegistry {
   /** The agent of that id, or undefined. */
   abstract get(id: string): AgentDefinition | undefined;
   abstract list(): readonly AgentDefinition[];
   /** The agent at the root addresses and behind an empty tenant. */
   abstract get default(): AgentDefinition;
+  /** Calls back after every change of what the others answer. */
+  onChange(_listener: () => void): void {}
 }

@@ -42,6 +42,10 @@ export interface TurnContext {
   /** URIs of the activated extensions. */
   readonly extensions: readonly string[];
   readonly principal: Principal;
+  /** W3C `traceparent` of the call that started the turn. */
+  readonly traceparent?: string;
+  /** Number of the log's entry that started the turn: names the turn within its task, after a crash too. */
+  readonly trigger: number;
   /** 1 on the first run of this turn, one more after each crash. */
   readonly attempt: number;
   /** The caller's other tasks of the same context, newest first (at most `limit`, default 20). */
@@ -67,7 +71,7 @@ export abstract class AgentExecutor {
   cancel?(turn: TurnContext): Promise<void>;
 }
 
-/** A failure whose text the caller may read. */
+/** A failure whose text the caller may read; `cause` goes to the log alone. */
 export class AgentFailure extends Error {
   override name = 'AgentFailure';
 }

@@ -1,5 +1,6 @@
 export * from './agent.definition.js';
 export * from './agent.events.js';
 export * from './agent.executor.js';
+export { agentJsonSchema } from './agent.schema.js';
 export * from './agents.module.js';
-export * from './built-in.agents.js';
+export { Callbacks } from './backends/callbacks.js';

@@ -1,4 +1,4 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { type AgentDefinition, AgentRegistry, type ExtendedSkill } from '../agents/index.js';
 import { noSuchAgent } from '../auth/index.js';
 import { Config } from '../config/index.js';
@@ -51,9 +51,18 @@ export class CardService implements OnModuleInit {
     await this.#build(NOT_YET_LISTENING);
   }
 
-  /** Shows the cards, once the service listens and knows where. @throws InvalidCards */
+  /** Shows the cards, once the service listens and knows where, and after each change of the agents. @throws InvalidCards */
   async publish(served: Served): Promise<void> {
     this.#cards = await this.#build(served);
+    this.agents.onChange(() => {
+      this.#build(served).then(
+        (cards) => {
+          this.#cards = cards;
+        },
+        (error: unknown) =>
+          LOG.error({ message: 'The cards of the changed agents are not shown', cause: error }),
+      );
+    });
   }
 
   /** The card at the agent's own address. @throws A2AError `notFound` for an unknown agent, `unavailable` before `publish`. */
@@ -110,7 +119,9 @@ export class CardService implements OnModuleInit {
       // What is wrong with a skill is to be known at start, whoever may see it.
       const whole = agentCard({ ...wanted, extendedSkills: agent.extendedSkills }, served, this.config);
       if (!atRoot) problems.push(...cardProblems(whole).map((problem) => `${agent.id}: ${problem}`));
-      return new PublishedCard(await this.#card(wanted, served), changed);
+      const card = new PublishedCard(await this.#card(wanted, served), changed);
+      const before = atRoot ? this.#cards?.root : this.#cards?.byAgent.get(agent.id);
+      return before?.current.etag === card.current.etag ? before : card;
     };
     const own = this.agents.list().map(async (agent) => [agent.id, await publish(agent, false)] as const);
     const root = await publish(this.agents.default, true);
@@ -137,3 +148,5 @@ export function skillsOpenTo(
 ): readonly ExtendedSkill[] {
   return extendedSkills.filter(({ scope }) => scope === undefined || scopes.has(scope));
 }
+
+const LOG = new Logger('Cards');

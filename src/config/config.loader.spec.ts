@@ -33,7 +33,7 @@ describe('loadConfig', () => {
       host: '127.0.0.1',
       httpPort: 8080,
       grpcPort: 50051,
-      defaultAgent: 'echo',
+      defaultAgent: undefined,
       agents: ['echo', 'test-runner', 'code-reviewer', 'deployer', 'conformance'],
       dataDir: join(process.cwd(), '.parley'),
       deploymentsFile: join(process.cwd(), '.parley/deployments.log'),
@@ -55,7 +55,7 @@ describe('loadConfig', () => {
     const config = loadConfig({ PARLEY_CONFIG, PARLEY_DEFAULT_AGENT: '' });
     expect(config.agents).toEqual(['echo', 'deployer']);
     expect(config.trustedProxies).toEqual(['10.0.0.0/8', '::1']);
-    expect(config.defaultAgent).toBe('echo');
+    expect(config.defaultAgent).toBeUndefined();
   });
 
   it('cannot be changed afterwards', () => {
@@ -99,11 +99,38 @@ describe('loadConfig', () => {
   });
 
   it('refuses a default agent that is not served, and one port for both listeners', () => {
-    const env = { PARLEY_AGENTS: 'deployer', PARLEY_HTTP_PORT: '9000', PARLEY_GRPC_PORT: '9000' };
+    const env = {
+      PARLEY_AGENTS: 'deployer',
+      PARLEY_DEFAULT_AGENT: 'echo',
+      PARLEY_HTTP_PORT: '9000',
+      PARLEY_GRPC_PORT: '9000',
+    };
     expect(problems(env)).toEqual([
       'PARLEY_DEFAULT_AGENT: "echo" is not served; give one of deployer, or add it to PARLEY_AGENTS',
       'PARLEY_GRPC_PORT: 9000 is the HTTP port too; give another one',
     ]);
+  });
+});
+
+describe('agents in the YAML file', () => {
+  const described = 'agents:\n  - echo\n  - id: mine\n    name: Mine\n';
+
+  it('may be described where an id stands, and are then read from the file', () => {
+    const PARLEY_CONFIG = file('described.yaml', described);
+    expect(loadConfig({ PARLEY_CONFIG })).toMatchObject({
+      agents: ['echo', 'mine'],
+      agentsFile: PARLEY_CONFIG,
+    });
+  });
+
+  it('do not count where the environment names the agents', () => {
+    const config = loadConfig({ PARLEY_CONFIG: file('beaten.yaml', described), PARLEY_AGENTS: 'deployer' });
+    expect(config.agents).toEqual(['deployer']);
+    expect(config.agentsFile).toBeUndefined();
+  });
+
+  it('take the place of the built-in ones, as a folder does', () => {
+    expect(loadConfig({ PARLEY_AGENTS_DIR: folder }).agents).toEqual([]);
   });
 });
 

@@ -5,6 +5,7 @@ import { readConfigFile } from './config.file.js';
 import { Config } from './config.js';
 import { ConfigError, type ConfigProblem } from './config.problem.js';
 import {
+  BUILT_IN_AGENTS,
   flagOf,
   SETTING_LIST,
   SETTINGS,
@@ -53,9 +54,12 @@ export function loadConfig(env: Environment, argv: readonly string[] = []): Conf
     if (!(name in SETTINGS))
       problems.push({ where, what: 'there is no such setting; --help lists them all' });
   }
+  values.agents ??= values.agentsDir === undefined ? BUILT_IN_AGENTS : [];
   problems.push(...contradictions(values as Partial<SettingValues>));
   if (problems.length > 0) throw new ConfigError(problems);
-  return complete(values as SettingValues);
+  const described =
+    file?.entries.get('agents') !== undefined && find('agents') === file.entries.get('agents');
+  return complete(values as SettingValues, described ? path : undefined);
 }
 
 /** Variables that look like settings but are none, so that a slip of the pen does not go unnoticed. */
@@ -75,10 +79,10 @@ function problemOf(given: Given | undefined, setting: Setting, advice: string): 
 
 /** What is wrong between settings that are each valid. */
 function contradictions(values: Partial<SettingValues>): ConfigProblem[] {
-  const { agents, defaultAgent, host, httpPort, grpcPort, insecureOpen } = values;
+  const { agents, agentsDir, defaultAgent, host, httpPort, grpcPort, insecureOpen } = values;
   const { oidcIssuers = [], oidcAudience = [], apiKeys } = values;
   const problems: ConfigProblem[] = [];
-  if (agents && defaultAgent && !agents.includes(defaultAgent)) {
+  if (agents && defaultAgent && agentsDir === undefined && !agents.includes(defaultAgent)) {
     problems.push({
       where: variableOf('defaultAgent'),
       what: `"${defaultAgent}" is not served; give one of ${agents.join(', ')}, or add it to ${variableOf('agents')}`,
@@ -128,7 +132,8 @@ function accessProblems(values: Partial<SettingValues>): ConfigProblem[] {
   const isOpen = values.oidcIssuers?.length === 0 && !values.apiKeys;
   return Object.entries(named).flatMap(([name, ids]) => {
     const where = variableOf(name);
-    const unknown = ids.filter((id) => !agents.includes(id));
+    // What a folder holds is not known here.
+    const unknown = values.agentsDir === undefined ? ids.filter((id) => !agents.includes(id)) : [];
     const problems = unknown.map((id) => ({
       where,
       what: `"${id}" is not served; give some of ${agents.join(', ')}`,
@@ -142,10 +147,12 @@ function accessProblems(values: Partial<SettingValues>): ConfigProblem[] {
 const isLoopback = (host: string) =>
   host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 
-function complete(values: SettingValues): Config {
+function complete(values: SettingValues, agentsFile?: string): Config {
   const dataDir = resolve(values.dataDir);
   return new Config({
     ...values,
+    agents: values.agents ?? [],
+    agentsFile: agentsFile && resolve(agentsFile),
     dataDir,
     deploymentsFile: resolve(values.deploymentsFile ?? `${dataDir}/deployments.log`),
   });

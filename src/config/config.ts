@@ -1,7 +1,10 @@
 import type { SettingValues } from './settings.js';
 
 /** Every setting with its default filled in and its path made absolute. */
-export interface ConfigValues extends Readonly<Omit<SettingValues, 'deploymentsFile'>> {
+export interface ConfigValues extends Readonly<Omit<SettingValues, 'deploymentsFile' | 'agents'>> {
+  readonly agents: readonly string[];
+  /** The YAML file, where it is the one that says which agents are served. */
+  readonly agentsFile?: string;
   readonly deploymentsFile: string;
 }
 

@@ -42,6 +42,19 @@ export const agentId = () => {
   return z.string({ error }).regex(/^[a-z0-9][a-z0-9-]{0,62}$/, { error });
 };
 
+/** Ids of agents. In the YAML file an agent may be described where its id stands; only the id is taken. */
+export const agentIds = () => {
+  const idOf = (entry: unknown) =>
+    typeof entry === 'object' && entry !== null
+      ? agentId().safeParse((entry as { id?: unknown }).id).data
+      : entry;
+  const read = (value: unknown) =>
+    Array.isArray(value)
+      ? value.map((entry: unknown) => idOf(entry)).filter((entry) => entry !== undefined)
+      : value;
+  return z.preprocess(read, list(agentId(), 'give agent ids, separated by commas').optional());
+};
+
 export const cidr = () => {
   const error = 'give addresses or CIDR blocks such as 10.0.0.0/8, separated by commas';
   const valid = (value: string) => {

@@ -3,6 +3,7 @@ import { age, ages } from './ages.js';
 import { SCOPES, type Scope } from './scopes.js';
 import {
   agentId,
+  agentIds,
   cidr,
   encryptionKey,
   flag,
@@ -40,7 +41,7 @@ export interface Setting<T extends z.ZodType = z.ZodType> {
 const setting = <T extends z.ZodType>(schema: T, type: string, text: string, more: Partial<Setting> = {}) =>
   ({ schema, type, text, ...more }) as Setting<T>;
 
-const BUILT_IN_AGENTS = ['echo', 'test-runner', 'code-reviewer', 'deployer', 'conformance'];
+export const BUILT_IN_AGENTS = ['echo', 'test-runner', 'code-reviewer', 'deployer', 'conformance'];
 const POSTGRES_URL = 'postgres://user:password@host:5432/database';
 const MIB = 1024 * 1024;
 const SIGNATURES = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512'] as const;
@@ -85,14 +86,27 @@ export const SETTINGS = {
     { otherwise: 'LISTEN and NOTIFY of Postgres', secret: true },
   ),
   agents: setting(
-    list(agentId(), 'give agent ids, separated by commas').default(BUILT_IN_AGENTS),
+    agentIds(),
     'list',
-    'Agents to serve',
+    'Agents to serve: ids of built-in ones, in the YAML file also descriptions of others',
+    { otherwise: `${BUILT_IN_AGENTS.join(', ')}; with a folder of agents none` },
+  ),
+  agentsDir: setting(
+    text('give a folder').optional(),
+    'folder',
+    'Folder of YAML files that describe one agent each, served too',
+    { otherwise: 'none' },
+  ),
+  agentsReloadMs: setting(
+    milliseconds(0).default(2_000),
+    'ms',
+    'Pause between looks for changed descriptions of agents; 0 never looks',
   ),
   defaultAgent: setting(
-    agentId().default('echo'),
+    agentId().optional(),
     'agent id',
     'Agent at the root addresses and behind an empty tenant',
+    { otherwise: 'echo, else the first agent' },
   ),
   maxBodyBytes: setting(
     wholeNumber(1024, 1024 * MIB).default(10 * MIB),

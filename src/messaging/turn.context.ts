@@ -50,6 +50,14 @@ export class RunningTurnContext implements TurnContext {
     return { organisation, subject: owner, scopes: NO_SCOPES };
   }
 
+  get traceparent(): string | undefined {
+    return this.claim.request.traceparent;
+  }
+
+  get trigger(): number {
+    return this.claim.trigger.seq!;
+  }
+
   get attempt(): number {
     return this.claim.attempt;
   }

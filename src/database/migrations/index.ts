@@ -4,6 +4,7 @@ import { ApiKeys1764500000002 } from './0002-api-keys.js';
 import { Push1764500000003 } from './0003-push.js';
 import { Audit1764500000004 } from './0004-audit.js';
 import { Retention1764500000005 } from './0005-retention.js';
+import { Callbacks1764500000006 } from './0006-callbacks.js';
 
 /** Every migration, oldest first. A released one never changes; its class name ends in its timestamp. */
 export const MIGRATIONS: readonly (new () => Migration)[] = [
@@ -12,4 +13,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   Push1764500000003,
   Audit1764500000004,
   Retention1764500000005,
+  Callbacks1764500000006,
 ];

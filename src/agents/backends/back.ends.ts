@@ -1,0 +1,41 @@
+import type { AgentExecutor } from '../agent.executor.js';
+import type { AgentFile } from '../agent.schema.js';
+import { A2AExecutor } from './a2a.executor.js';
+import type { Callbacks } from './callbacks.js';
+import { CommandExecutor } from './command.executor.js';
+import { HttpExecutor } from './http.executor.js';
+import { LimitedExecutor } from './limited.executor.js';
+import { McpExecutor } from './mcp.executor.js';
+import { moduleExecutor } from './module.executor.js';
+import { OpenAiExecutor } from './openai.executor.js';
+
+/** What stands behind the agents of the configuration. */
+export class BackEnds {
+  constructor(private readonly callbacks: Callbacks) {}
+
+  /**
+   * The executor of an agent whose file lies in `folder`.
+   *
+   * @throws Error that says what is wrong with its module
+   */
+  async executorOf(agent: AgentFile, folder: string): Promise<AgentExecutor> {
+    return new LimitedExecutor(agent.id, await this.#made(agent, folder), agent.limits.totalMs);
+  }
+
+  async #made({ backend, crashRetries = 0 }: AgentFile, folder: string): Promise<AgentExecutor> {
+    switch (backend.kind) {
+      case 'module':
+        return moduleExecutor(backend, folder);
+      case 'http':
+        return new HttpExecutor(backend, this.callbacks, crashRetries > 0);
+      case 'command':
+        return new CommandExecutor(backend, folder);
+      case 'openai':
+        return new OpenAiExecutor(backend);
+      case 'a2a':
+        return new A2AExecutor(backend);
+      case 'mcp':
+        return new McpExecutor(backend, folder);
+    }
+  }
+}

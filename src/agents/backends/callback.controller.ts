@@ -1,0 +1,42 @@
+import { Body, Controller, Headers, HttpCode, Param, Post } from '@nestjs/common';
+import { A2AError, parseJson } from '../../protocol/index.js';
+import { Callbacks } from './callbacks.js';
+import { readEvent, UnreadableAnswer } from './plain.event.js';
+
+const DEEPEST = 100;
+
+/**
+ * `POST /callbacks/{taskId}/{signature}`: an agent that answered 202 says what came of it, one event or a list of
+ * events. Needs no credential: the signature is one. 204 once it is stored, 410 when the task has ended.
+ */
+@Controller('callbacks')
+export class CallbackController {
+  constructor(private readonly callbacks: Callbacks) {}
+
+  @Post(':taskId/:signature')
+  @HttpCode(204)
+  async take(
+    @Param() { taskId, signature }: { taskId: string; signature: string },
+    @Body() body: unknown,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<void> {
+    const events = eventsOf(body);
+    const posted = await this.callbacks.post({ taskId, signature, events, key });
+    if (posted === 'taken') return;
+    if (posted === 'unknown') throw new A2AError('notFound');
+    throw new A2AError('unsupportedOperation', { message: 'The task has ended' });
+  }
+}
+
+/** Checked here, so that the agent hears of its mistake instead of the caller. @throws A2AError `parseError`, `invalidParams` */
+function eventsOf(body: unknown): unknown[] {
+  const json = body instanceof Uint8Array ? parseJson(body, { maxDepth: DEEPEST }) : body;
+  const events: unknown[] = Array.isArray(json) ? json : [json];
+  try {
+    for (const event of events) readEvent(event);
+  } catch (error) {
+    if (!(error instanceof UnreadableAnswer)) throw error;
+    throw new A2AError('invalidParams', { message: 'That is no event, or no list of events', cause: error });
+  }
+  return events;
+}

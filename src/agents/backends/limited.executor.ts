@@ -1,0 +1,41 @@
+import { Logger } from '@nestjs/common';
+import { type AgentEvent, AgentExecutor, AgentFailure, type TurnContext } from '../agent.executor.js';
+
+/** Puts a total time around an agent's turns, and tells the log why a back end failed. */
+export class LimitedExecutor extends AgentExecutor {
+  constructor(
+    private readonly agent: string,
+    private readonly inner: AgentExecutor,
+    /** Milliseconds; undefined is no limit. */
+    private readonly totalMs?: number,
+  ) {
+    super();
+    if (inner.cancel) this.cancel = (turn) => inner.cancel!(turn);
+  }
+
+  async *execute(turn: TurnContext): AsyncIterable<AgentEvent> {
+    const over = new AbortController();
+    const signal = AbortSignal.any([turn.signal, over.signal]);
+    const limited: TurnContext = Object.create(turn, { signal: { value: signal } });
+    const timer = this.totalMs && setTimeout(() => over.abort(), this.totalMs);
+    try {
+      yield* this.inner.execute(limited);
+    } catch (error) {
+      if (turn.signal.aborted) return;
+      if (!over.signal.aborted) throw this.#logged(error, turn);
+    } finally {
+      clearTimeout(timer);
+    }
+    if (over.signal.aborted) throw new AgentFailure('The agent took too long.');
+  }
+
+  #logged(error: unknown, turn: TurnContext): unknown {
+    if (error instanceof AgentFailure && error.cause !== undefined) {
+      const { message, cause } = error;
+      LOG.warn({ message: `back end: ${message}`, agent: this.agent, task: turn.task.id, cause });
+    }
+    return error;
+  }
+}
+
+const LOG = new Logger('BackEnd');

@@ -1,0 +1,42 @@
+import { AGENT_SETTINGS, type AgentDefinition, type AgentSettings } from './agent.definition.js';
+import type { AgentExecutor } from './agent.executor.js';
+import type { AgentFile } from './agent.schema.js';
+
+/** Kinds whose work can be found again after a crash: it is then gone on with, not begun twice. */
+const FOUND_AGAIN: ReadonlySet<string> = new Set(['a2a', 'http']);
+const RETRIES = 3;
+
+/** The definition of an agent that an operator has written down. */
+export function fileAgent(file: AgentFile, executor: AgentExecutor): AgentDefinition {
+  const { id, name, description, version, provider, documentationUrl, iconUrl, extensions, streaming } = file;
+  const { access } = file;
+  return {
+    ...{ id, name, description, version, provider, documentationUrl, iconUrl, extensions, streaming },
+    skills: file.skills ?? [{ id, name, description, tags: [id] }],
+    access: access && {
+      isPrivate: access.private,
+      organisations: access.organisations,
+      scopes: access.scopes,
+    },
+    defaultInputModes: file.inputModes,
+    defaultOutputModes: file.outputModes,
+    settings: settingsOf(file),
+    executor,
+  };
+}
+
+function settingsOf({ limits, backend, ...file }: AgentFile): AgentSettings {
+  const retries = file.crashRetries ?? (FOUND_AGAIN.has(backend.kind) ? RETRIES : 0);
+  return {
+    ...AGENT_SETTINGS,
+    blockingCapMs: limits.blockingMs ?? AGENT_SETTINGS.blockingCapMs,
+    inactivityMs: limits.inactivityMs ?? AGENT_SETTINGS.inactivityMs,
+    cancelGraceMs: limits.cancelGraceMs ?? AGENT_SETTINGS.cancelGraceMs,
+    concurrency: limits.concurrency ?? AGENT_SETTINGS.concurrency,
+    crash: { retries },
+    idempotentSend: file.idempotentSend,
+    directReplies: file.directReplies,
+    compactText: backend.kind === 'openai' || backend.kind === 'command',
+    v03: file.v03,
+  };
+}

@@ -1,0 +1,199 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { ConfigError, type ConfigProblem, type ConfigValues } from '../config/index.js';
+import { type AgentDefinition, AgentRegistry } from './agent.definition.js';
+import { type AgentSource, agentsInFile, agentsInFolder } from './agent.source.js';
+import type { BackEnds } from './backends/back.ends.js';
+import { type BuiltInOptions, builtInAgents, withAccess } from './built-in.agents.js';
+import { fileAgent } from './file.agent.js';
+
+export type LiveAgentsOptions = BuiltInOptions &
+  Pick<ConfigValues, 'agents' | 'defaultAgent' | 'agentsFile' | 'agentsDir' | 'agentsReloadMs'>;
+
+interface Served {
+  readonly agents: ReadonlyMap<string, AgentDefinition>;
+  readonly default: AgentDefinition;
+}
+
+/** An agent of the configuration as it was made; `key` changes with whatever it was made from. */
+interface Made {
+  readonly key: string;
+  readonly definition: AgentDefinition;
+}
+
+/**
+ * The agents that the configuration names or describes, looked at again now and then. What was changed wrongly
+ * is told to the log and changes nothing. An agent that did not change stays the very same one; turns that run
+ * keep the agent they began with.
+ */
+export class LiveAgents extends AgentRegistry implements OnApplicationBootstrap, OnModuleDestroy {
+  readonly #builtIn: readonly AgentDefinition[];
+  readonly #listeners: (() => void)[] = [];
+  #made: ReadonlyMap<string, Made> = new Map();
+  #served!: Served;
+  #text = '';
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
+
+  private constructor(
+    private readonly options: LiveAgentsOptions,
+    private readonly backEnds: BackEnds,
+  ) {
+    super();
+    this.#builtIn = builtInAgents(options);
+  }
+
+  /** @throws ConfigError with every problem of every agent */
+  static async load(options: LiveAgentsOptions, backEnds: BackEnds): Promise<LiveAgents> {
+    const agents = new LiveAgents(options, backEnds);
+    await agents.reload();
+    return agents;
+  }
+
+  get(id: string): AgentDefinition | undefined {
+    return this.#served.agents.get(id);
+  }
+
+  list(): readonly AgentDefinition[] {
+    return [...this.#served.agents.values()];
+  }
+
+  get default(): AgentDefinition {
+    return this.#served.default;
+  }
+
+  override onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  onApplicationBootstrap(): void {
+    const { agentsReloadMs, agentsFile, agentsDir } = this.options;
+    if (agentsReloadMs === 0 || (agentsFile ?? agentsDir) === undefined) return;
+    this.#timer = setInterval(() => {
+      this.#looking ??= this.#look().finally(() => {
+        this.#looking = undefined;
+      });
+    }, agentsReloadMs).unref();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    try {
+      if (await this.reload())
+        LOG.log(`Agents were read anew: ${[...this.#served.agents.keys()].join(', ')}`);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      const problems = error.problems.map(({ where, what }) => `${where}: ${what}`);
+      LOG.error({ message: 'The changed agents are not taken', problems });
+    }
+  }
+
+  /**
+   * Reads the agents. True: something has changed.
+   * @throws ConfigError with every problem; the agents stay as they were
+   */
+  async reload(): Promise<boolean> {
+    const { sources, problems } = this.#sources();
+    const text = JSON.stringify([sources.map(keyOf), problems]);
+    if (text === this.#text) return false;
+    this.#text = text;
+    const made = new Map<string, Made>();
+    for (const source of sources) {
+      await this.#make(source).then(
+        (one) => made.set(source.agent.id, one),
+        (error: Error) => problems.push({ where: `${source.where} backend`, what: error.message }),
+      );
+    }
+    problems.push(...twice(sources));
+    const served = this.#choose(made, problems);
+    if (!served || problems.length > 0) throw new ConfigError(problems);
+    this.#made = made;
+    this.#served = served;
+    for (const listener of this.#listeners) listener();
+    return true;
+  }
+
+  #sources(): { sources: AgentSource[]; problems: ConfigProblem[] } {
+    const { agentsFile, agentsDir } = this.options;
+    const found = [
+      ...(agentsFile === undefined ? [] : [agentsInFile(agentsFile)]),
+      ...(agentsDir === undefined ? [] : [agentsInFolder(agentsDir)]),
+    ];
+    return {
+      sources: found.flatMap(({ sources }) => sources),
+      problems: found.flatMap(({ problems }) => problems),
+    };
+  }
+
+  async #make(source: AgentSource): Promise<Made> {
+    const key = keyOf(source);
+    const before = this.#made.get(source.agent.id);
+    if (before?.key === key) return before;
+    const executor = await this.backEnds.executorOf(source.agent, source.folder);
+    return { key, definition: withAccess(fileAgent(source.agent, executor), this.options) };
+  }
+
+  /** In the order of the list; agents that it does not name come after. */
+  #choose(made: ReadonlyMap<string, Made>, problems: ConfigProblem[]): Served | undefined {
+    const { agents: ids, defaultAgent } = this.options;
+    const agents = new Map<string, AgentDefinition>();
+    for (const id of ids) {
+      const agent = made.get(id)?.definition ?? this.#builtIn.find((one) => one.id === id);
+      if (agent) agents.set(id, agent);
+    }
+    for (const [id, { definition }] of made) agents.set(id, definition);
+    if (problems.length > 0) return undefined;
+    const names = [...agents.keys()].join(', ');
+    const known = new Set([...agents.keys(), ...this.#described]);
+    const unknown = ids.filter((id) => !known.has(id));
+    const builtIn = this.#builtIn.map(({ id }) => id).join(', ');
+    for (const id of unknown) {
+      problems.push({
+        where: 'PARLEY_AGENTS',
+        what: `there is no agent "${id}"; give some of ${builtIn}, or describe it`,
+      });
+    }
+    const [first] = agents.values();
+    if (!first) problems.push({ where: 'PARLEY_AGENTS', what: 'no agent is served; name or describe one' });
+    const root = defaultAgent === undefined ? (agents.get('echo') ?? first) : agents.get(defaultAgent);
+    if (first && !root) {
+      problems.push({
+        where: 'PARLEY_DEFAULT_AGENT',
+        what: `"${defaultAgent}" is not served; give one of ${names}`,
+      });
+    }
+    return root && { agents, default: root };
+  }
+
+  /** Ids that the list named because the file described them, at start: those may go. */
+  get #described(): ReadonlySet<string> {
+    return this.options.agentsFile === undefined
+      ? new Set()
+      : new Set(this.options.agents.filter((id) => !this.#builtIn.some((one) => one.id === id)));
+  }
+}
+
+/** Everything that an agent is made from, the time of its module included. */
+function keyOf({ agent, folder }: AgentSource): string {
+  const { backend } = agent;
+  const module =
+    backend.kind === 'module' && statSync(resolve(folder, backend.path), { throwIfNoEntry: false });
+  return JSON.stringify([agent, folder, module ? module.mtimeMs : 0]);
+}
+
+function twice(sources: readonly AgentSource[]): ConfigProblem[] {
+  const ids = sources.map(({ agent }) => agent.id);
+  return sources
+    .filter(({ agent }, n) => ids.indexOf(agent.id) !== n)
+    .map(({ agent, where }) => ({
+      where,
+      what: `another agent has the id "${agent.id}" too; give it another one`,
+    }));
+}
+
+const LOG = new Logger('Agents');
