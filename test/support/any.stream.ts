@@ -17,7 +17,7 @@ export interface Frame {
     readonly artifacts?: readonly ArtifactJson[];
   };
   readonly statusUpdate?: { readonly status: { readonly state: string } };
-  readonly artifactUpdate?: { readonly artifact: ArtifactJson };
+  readonly artifactUpdate?: { readonly artifact: ArtifactJson; readonly append?: boolean };
 }
 
 export interface ArtifactJson {

@@ -26,12 +26,18 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Shared by several services, or by one before and after a crash; a new one otherwise. */
   readonly database?: TestDatabase;
+  /** Folder of another build of the service. */
+  readonly root?: string;
 }
 
-const MAIN = new URL('../../dist/main.js', import.meta.url).pathname;
+const ROOT = new URL('../..', import.meta.url).pathname;
 
 /** Starts the built service as a process of its own and waits until it is ready. Rejects with what it said. */
-export async function startService({ env = {}, database }: ServiceOptions = {}): Promise<RunningService> {
+export async function startService({
+  env = {},
+  database,
+  root = ROOT,
+}: ServiceOptions = {}): Promise<RunningService> {
   const own = database || 'PARLEY_DATABASE_URL' in env ? undefined : await createDatabase();
   const folder = mkdtempSync(join(tmpdir(), 'parley-service-'));
   const settings = {
@@ -43,7 +49,7 @@ export async function startService({ env = {}, database }: ServiceOptions = {}):
     PARLEY_LOG_FORMAT: 'json',
     ...env,
   };
-  const child = spawn(process.execPath, [MAIN], { env: settings });
+  const child = spawn(process.execPath, [join(root, 'dist/main.js')], { env: settings });
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
   const clean = () => rmSync(folder, { recursive: true, force: true });
   const { ready, output } = listen(child);
