@@ -123,9 +123,10 @@ const { lf } = loadPackageDefinition(definition) as unknown as {
   lf: { a2a: { v1: { A2AService: new (...given: ConstructorParameters<typeof Client>) => Client } } };
 };
 
-/** A plain grpc-js client on stubs that proto-loader makes of the proto file. Close it in the end. */
+/** A plain grpc-js client on stubs that proto-loader makes of the proto file. It takes answers of any size. Close it in the end. */
 export function grpcClient(address: string): Client {
-  return new lf.a2a.v1.A2AService(address, credentials.createInsecure());
+  const options = { 'grpc.max_receive_message_length': -1 };
+  return new lf.a2a.v1.A2AService(address, credentials.createInsecure(), options);
 }
 
 export function metadata(entries: Record<string, string> = { 'a2a-version': '1.0' }): Metadata {
