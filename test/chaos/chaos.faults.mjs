@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** How often each fault comes about. */
-const WEIGHTS = { kill: 10, stop: 5, pause: 4, postgresFast: 1, postgresCrash: 1 };
+const WEIGHTS = { kill: 20, stop: 6, pause: 4, postgresFast: 1, postgresCrash: 1 };
 
 /**
  * Does harm to replicas and their Postgres, at random but in the order that the seed gives. The last replica
@@ -37,9 +37,9 @@ export class Faults {
       await delay(pause);
       const fault = this.random.weighted(weights);
       const up = this.replicas.filter(({ state }) => state === 'up');
-      const replica = up.length > 1 ? this.random.pick(up) : undefined;
+      const replica = this.random.pick(up);
       const share = this.random.next();
-      if (replica || fault.startsWith('postgres')) this.#begin(fault, replica, share);
+      if (up.length > 1) this.#begin(fault, replica, share);
     }
     await Promise.all(this.#pending);
   }
