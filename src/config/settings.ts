@@ -119,6 +119,11 @@ export const SETTINGS = {
     'ms',
     'Pause after which an idle stream gets a comment',
   ),
+  v03StreamMs: setting(
+    milliseconds(0).default(600_000),
+    'ms',
+    'Longest stream of A2A 0.3, which its client then takes up again; 0 is no limit',
+  ),
   leaseMs: setting(
     milliseconds(100).default(10_000),
     'ms',

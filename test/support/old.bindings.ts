@@ -3,6 +3,7 @@ import { type Client, credentials, loadPackageDefinition, type Metadata } from '
 import { loadSync } from '@grpc/proto-loader';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { ANONYMOUS, Authenticator, type Credentials } from '../../src/auth/index.js';
+import type { Environment } from '../../src/config/index.js';
 import {
   A2AError,
   AgentCardSchema,
@@ -84,10 +85,11 @@ export class OldBindings {
   #bindings!: Bindings<Old>;
   #stub!: Client;
 
-  constructor() {
+  constructor(env: Environment = {}) {
     beforeAll(async () => {
       const versions = ['1.0', '0.3'] as const;
       this.#bindings = await startBindings({
+        env,
         operations: this.operations,
         authenticator: this.doorman,
         agents: [fakeAgent({ extensions: [{ uri: EXTENSION }] }), fakeAgent({ id: 'acme' })],

@@ -28,6 +28,7 @@ export class OpenStreams implements BeforeApplicationShutdown {
     this.#calls.add(call);
     if (this.#goingDown) call.caller.dismiss();
     const heart = sink.beat && setInterval(() => sink.beat?.(), this.config.sseHeartbeatMs);
+    const longest = this.#longest(call);
     try {
       await pump(stream, sink, call.signal);
       endSpan(call);
@@ -40,8 +41,16 @@ export class OpenStreams implements BeforeApplicationShutdown {
       else sink.fail(this.faults.report(thrown, call));
     } finally {
       clearInterval(heart);
+      clearTimeout(longest);
       this.#calls.delete(call);
     }
+  }
+
+  /** Ends a stream of 0.3 whose time is over; its task goes on. */
+  #longest({ version, caller }: Call): NodeJS.Timeout | undefined {
+    const { v03StreamMs } = this.config;
+    if (version === '1.0' || v03StreamMs === 0) return undefined;
+    return setTimeout(() => caller.dismiss(), v03StreamMs).unref();
   }
 
   /** An open stream would keep the service from stopping. Its task goes on, here or on another replica. */
