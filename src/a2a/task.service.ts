@@ -148,14 +148,14 @@ export class TaskService implements A2AOperations {
       const stored = await this.#read(id, call);
       const { task, version } = stored;
       const seen = call.lastEventId;
-      const resumes = seen !== undefined && seen < version;
-      if (isTerminal(stateOf(task)) && !resumes) {
-        void tail.return();
-        return endedStream(stored, call);
-      }
       const closesAt = closingStates(this.agents.get(call.agent)!, call);
+      const resumes = seen !== undefined && seen < version;
       if (resumes && (await this.#keeps(id, seen))) {
         return new TaskStream([], { tail: tail.seek(seen, version), closesAt, signal });
+      }
+      if (isTerminal(stateOf(task))) {
+        void tail.return();
+        return resumes ? only(taskFrame(task, version)) : endedStream(stored, call);
       }
       return new TaskStream([taskFrame(task, version)], { tail: tail.seek(version), closesAt, signal });
     } catch (error) {

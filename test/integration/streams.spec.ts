@@ -139,6 +139,11 @@ describe('a stream', () => {
       await replica.service.subscribeToTask({ id } as never, call({ lastEventId: 7 })),
     );
     expect(after.map(({ payload }) => payload.case)).toEqual(['statusUpdate']);
+    await replica.postgres.query({ text: `DELETE FROM task_events WHERE task_id = '${id}' AND seq < 7` });
+    const compacted = await collect(
+      await replica.service.subscribeToTask({ id } as never, call({ lastEventId: 4 })),
+    );
+    expect(compacted.map(({ payload }) => payload.case)).toEqual(['task']);
     await expect(
       replica.service.subscribeToTask({ id } as never, call({ lastEventId: 8 })),
     ).rejects.toMatchObject({
