@@ -23,7 +23,6 @@ export function cardForms(card: AgentCard): CardForms | undefined {
   const [preferred] = interfaces;
   if (preferred === undefined) return undefined;
   const json = encodeMessage(AgentCardSchema, card);
-  const { supportedInterfaces: _, securityRequirements: __, signatures: ___, ...common } = json;
   const own = {
     protocolVersion: VERSION,
     url: preferred.url,
@@ -34,7 +33,12 @@ export function cardForms(card: AgentCard): CardForms | undefined {
   };
   const skills = (json.skills as JsonObject[]).map((skill) => ({ ...skill, ...securityOf(skill) }));
   return {
-    legacy: { ...common, ...own, skills: skills.map(({ securityRequirements: ____, ...skill }) => skill) },
+    legacy: {
+      ...without(json, 'supportedInterfaces', 'securityRequirements', 'signatures'),
+      ...own,
+      capabilities: without(json.capabilities as JsonObject, 'extendedAgentCard'),
+      skills: skills.map((skill) => without(skill, 'securityRequirements')),
+    },
     both: { ...json, ...own, skills },
   };
 }
@@ -48,6 +52,9 @@ export function cardProto(legacy: JsonObject): pb.AgentCard {
     { ignoreUnknownFields: true },
   );
 }
+
+const without = (json: JsonObject, ...names: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(json).filter(([name]) => !names.includes(name)));
 
 function securityOf({ securityRequirements, securitySchemes }: JsonObject): JsonObject {
   const json: JsonObject = {};
