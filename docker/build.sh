@@ -17,4 +17,4 @@ cp -R src/agents/samples/suite "$out/src/agents/samples"
 cd "$out"
 # The embedded Postgres is an optional dependency: a server is given by PARLEY_DATABASE_URL.
 npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
-npm sbom --omit=dev --omit=optional --sbom-format=spdx > sbom.spdx.json
+npm sbom --package-lock-only --omit=dev --omit=optional --sbom-format=spdx > sbom.spdx.json

@@ -55,11 +55,15 @@ const follow = (site: ServiceAddress, binding: AnyCall['binding'], text: string)
   openStream(site, { binding, operation: 'sendStreamingMessage', request: message(text) });
 
 /** The artifact as a reader folds it: a turn that another replica has taken over begins it anew. */
-const chunksOf = (frames: readonly Frame[]) =>
-  frames.reduce<string[]>((chunks, { artifactUpdate }) => {
-    const added = artifactUpdate?.artifact.parts.map(({ text }) => text.trim()) ?? [];
-    return artifactUpdate && !artifactUpdate.append ? added : [...chunks, ...added];
-  }, []);
+function chunksOf(frames: readonly Frame[]): string[] {
+  const chunks: string[] = [];
+  for (const { artifactUpdate } of frames) {
+    if (!artifactUpdate) continue;
+    if (!artifactUpdate.append) chunks.length = 0;
+    chunks.push(...artifactUpdate.artifact.parts.map(({ text }) => text.trim()));
+  }
+  return chunks;
+}
 const isOver = (frames: readonly Frame[]) =>
   frames.some(({ statusUpdate }) => statusUpdate?.status.state === 'TASK_STATE_COMPLETED');
 
@@ -140,11 +144,15 @@ describe.runIf(isThere)(`Three replicas behind nginx that are restarted one afte
 
 const CHUNKS = Array.from({ length: 20 }, (_, n) => `chunk ${n + 1}`);
 
-/** nginx cannot see a status of gRPC, so UNAVAILABLE is for the client to try again, as gRPC has it. */
-async function retried(call: () => Promise<Answer>, binding: AnyCall['binding']): Promise<Answer> {
+/** nginx cannot see a status of gRPC, so UNAVAILABLE is for the client to try again, as gRPC's retry policies do. */
+function retried(call: () => Promise<Answer>, binding: AnyCall['binding']): Promise<Answer> {
   const UNAVAILABLE = 14;
-  const answer = await call();
-  return binding === 'GRPC' && answer.status === UNAVAILABLE ? call() : answer;
+  if (binding !== 'GRPC') return call();
+  const patience = { timeout: 5_000, interval: 200 };
+  return vi.waitUntil(async () => {
+    const answer = await call();
+    return answer.status === UNAVAILABLE ? undefined : answer;
+  }, patience);
 }
 
 /** Opens the stream again after its last event whenever it ends before the task. */
