@@ -116,8 +116,12 @@ async function readUnknownTask({ url, binding, tenant }: OldInterface): Promise<
     client.close();
     return error?.details;
   }
-  if (binding === 'HTTP+JSON') return (await (await fetch(`${url}/v1/tasks/${id}`)).json()).message;
+  if (binding === 'HTTP+JSON') {
+    const response = await fetch(`${url}/v1/tasks/${id}`);
+    return ((await response.json()) as { message: string }).message;
+  }
   const headers = { 'content-type': 'application/json' };
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id } });
-  return (await (await fetch(url, { method: 'POST', headers, body })).json()).error.message;
+  const response = await fetch(url, { method: 'POST', headers, body });
+  return ((await response.json()) as { error: { message: string } }).error.message;
 }

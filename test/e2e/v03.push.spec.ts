@@ -98,5 +98,5 @@ async function readTask(id: string): Promise<unknown> {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id } }),
   });
-  return (await response.json()).result;
+  return ((await response.json()) as { result: unknown }).result;
 }
