@@ -61,6 +61,10 @@ describe('folding a task from its log', () => {
     expect(task.status?.message?.messageId).toBe('ok');
   });
 
+  it('keeps every message of the caller, also under an id that was used before', () => {
+    expect(history(fold(said('m1'), said('m1')))).toEqual(['m1', 'm1', 'm1']);
+  });
+
   it('merges metadata by key and joins extensions (B20)', () => {
     const parts = [text('a')];
     const task = fold(

@@ -1,6 +1,7 @@
 import {
   type Artifact,
   type Message,
+  Role,
   type StreamResponse,
   type Task,
   type TaskArtifactUpdateEvent,
@@ -61,8 +62,9 @@ export class TaskFold {
     this.task.status = { ...status, message: undefined };
   }
 
+  /** What an agent says again is known already; what a caller says is new, also under an id used before. */
   #remember(message: Message): void {
-    if (this.#history.has(message.messageId)) return;
+    if (message.role === Role.AGENT && this.#history.has(message.messageId)) return;
     this.#history.add(message.messageId);
     this.task.history.push(message);
   }

@@ -190,11 +190,13 @@ describe('A message that is sent twice', () => {
   });
 
   onEveryBinding(
-    'is another one for an agent that does not want this',
+    'is another one for an agent that does not want this, and stays in the history',
     async (client) => {
-      const message = says('tck-complete-task', { messageId: `tck-complete-task-${crypto.randomUUID()}` });
+      const message = says('tck-multi-turn', { messageId: `tck-multi-turn-${crypto.randomUUID()}` });
       const [first, second] = [await send(client, message), await send(client, message)];
       expect(second.id).not.toBe(first.id);
+      const last = await send(client, { ...message, taskId: first.id, parts: [{ text: 'done' }] });
+      expect(talk(last)).toEqual(['tck-multi-turn', 'done']);
     },
     'conformance',
   );
