@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { metrics } from '@opentelemetry/api';
-import type { PushClaim, PushStore } from './push.store.js';
+import { count, measure, observe } from '../telemetry/index.js';
+import type { PushBacklog, PushClaim, PushStore } from './push.store.js';
 import type { WebhookAnswer } from './webhook.client.js';
 
 export type TryOutcome = 'delivered' | 'failed' | 'gone' | 'dead';
@@ -8,34 +8,33 @@ export type TryOutcome = 'delivered' | 'failed' | 'gone' | 'dead';
 /** What operators measure of push, and the log's records of what they have to know. */
 export class PushMetrics {
   readonly #logger = new Logger('push');
-  readonly #meter = metrics.getMeter('parley');
-  readonly #tries = this.#meter.createCounter('parley.push.tries', {
-    description: 'Tries of pushes by outcome',
-  });
-  readonly #duration = this.#meter.createHistogram('parley.push.duration', {
-    description: 'Time that receivers take to answer',
-    unit: 's',
-  });
 
   constructor(store: Pick<PushStore, 'backlog'>) {
-    const lag = this.#meter.createObservableGauge('parley.push.lag', { unit: 's' });
-    const dead = this.#meter.createObservableGauge('parley.push.dead');
-    const due = this.#meter.createObservableGauge('parley.push.due');
-    this.#meter.addBatchObservableCallback(
-      async (result) => {
-        const backlog = await store.backlog().catch(() => undefined);
-        if (!backlog) return;
-        result.observe(lag, backlog.lagSeconds);
-        result.observe(dead, backlog.dead);
-        result.observe(due, backlog.due);
-      },
-      [lag, dead, due],
-    );
+    let asked: Promise<PushBacklog | undefined> | undefined;
+    // One statement for the three of them.
+    const backlog = () => {
+      asked ??= store.backlog().catch(() => undefined);
+      return asked.finally(() => {
+        asked = undefined;
+      });
+    };
+    observe('a2a.server.push.lag', async (tell) => {
+      const now = await backlog();
+      if (now) tell(now.lagSeconds, {});
+    });
+    observe('a2a.server.push.due', async (tell) => {
+      const now = await backlog();
+      if (now) tell(now.due, {});
+    });
+    observe('a2a.server.push.dead', async (tell) => {
+      const now = await backlog();
+      if (now) tell(now.dead, {});
+    });
   }
 
   tried(outcome: TryOutcome, { ms }: WebhookAnswer): void {
-    this.#tries.add(1, { outcome });
-    this.#duration.record(ms / 1000, { outcome });
+    count('a2a.server.push.tries', { outcome });
+    measure('a2a.server.push.duration', ms / 1000, { outcome });
   }
 
   /** A config was given up: somebody has to look. */

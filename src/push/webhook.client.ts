@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import type { WebhookGuard } from './webhook.guard.js';
 import { ForbiddenUrl } from './webhook.guard.js';
@@ -49,29 +50,13 @@ export class WebhookClient {
   /** Never rejects. */
   async post({ url, headers, body, signal }: WebhookPost): Promise<WebhookAnswer> {
     const start = performance.now();
-    const stop = new AbortController();
-    const abort = () => stop.abort();
-    const timer = setTimeout(abort, this.options.timeoutMs);
-    signal.addEventListener('abort', abort);
     try {
       const target = await this.#target(url);
-      const answer = await this.#agent.request({
-        origin: target.origin,
-        path: target.pathname + target.search,
-        method: 'POST',
-        headers: { 'user-agent': 'Parley', ...headers },
-        body,
-        signal: stop.signal,
-      });
-      await discard(answer.body);
-      const { statusCode: status } = answer;
+      const { status, retryAfter } = await this.#exchange(target, { headers, body }, signal);
       const ok = status >= 200 && status < 300;
-      return { ok, status, retryAfterMs: retryAfter(answer.headers['retry-after']), ms: since(start) };
+      return { ok, status, retryAfterMs: ok ? undefined : millisecondsUntil(retryAfter), ms: since(start) };
     } catch (error) {
-      return { ok: false, error: stop.signal.aborted ? 'timeout' : reason(error), ms: since(start) };
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', abort);
+      return { ok: false, error: reason(error), ms: since(start) };
     }
   }
 
@@ -80,22 +65,96 @@ export class WebhookClient {
     return this.options.proxy ? this.options.guard.check(url) : this.options.guard.parse(url);
   }
 
+  #exchange(
+    { origin, pathname, search }: URL,
+    { headers, body }: Pick<WebhookPost, 'headers' | 'body'>,
+    signal: AbortSignal,
+  ): Promise<Head> {
+    return new Promise((resolve, reject) => {
+      const exchange = new Exchange(resolve, reject);
+      const timer = setTimeout(() => exchange.abort('timeout'), this.options.timeoutMs);
+      const stop = () => exchange.abort('stopped');
+      signal.addEventListener('abort', stop);
+      exchange.onEnd = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', stop);
+      };
+      const sent = { 'user-agent': 'Parley', ...headers };
+      this.#agent.dispatch(
+        { origin, path: pathname + search, method: 'POST', headers: sent, body },
+        exchange,
+      );
+    });
+  }
+
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
 }
 
-/** Reads an answer to its end, so that the connection can be used again; a long one costs the connection. */
-async function discard(body: Dispatcher.ResponseData['body']): Promise<void> {
-  let size = 0;
-  for await (const chunk of body) {
-    size += (chunk as Buffer).length;
-    if (size > MOST_ANSWER_BYTES) break;
+interface Head {
+  readonly status: number;
+  readonly retryAfter: string | string[] | undefined;
+}
+
+/**
+ * One request and its answer, without the streams and promises of undici's `request`: pushes are many and their
+ * answers are thrown away. An answer is read to its end, so that the connection can be used again; a long one costs
+ * the connection.
+ */
+class Exchange implements Dispatcher.DispatchHandler {
+  onEnd: () => void = () => undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  #broken: Error | undefined;
+  #head: Head | undefined;
+  #size = 0;
+
+  constructor(
+    private readonly resolve: (head: Head) => void,
+    private readonly reject: (error: Error) => void,
+  ) {}
+
+  abort(why: string): void {
+    this.#broken ??= Object.assign(new Error(why), { code: why });
+    this.#controller?.abort(this.#broken);
+    // One that still waits for a connection has no controller yet, and must not hold up the next try.
+    this.#settle();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#broken) controller.abort(this.#broken);
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status >= 200) this.#head = { status, retryAfter: headers['retry-after'] };
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#size += chunk.length;
+    if (this.#size <= MOST_ANSWER_BYTES) return;
+    this.#settle();
+    controller.abort(new Error('The answer is too long'));
+  }
+
+  onResponseEnd(): void {
+    this.#settle();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#broken ??= error;
+    this.#settle();
+  }
+
+  #settle(): void {
+    this.onEnd();
+    if (this.#broken) this.reject(this.#broken);
+    else if (this.#head) this.resolve(this.#head);
   }
 }
 
 /** Seconds or a date (RFC 9110, 10.2.3). */
-function retryAfter(header: string | string[] | undefined): number | undefined {
+function millisecondsUntil(header: string | string[] | undefined): number | undefined {
   if (typeof header !== 'string') return undefined;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
   return ms > 0 ? ms : undefined;

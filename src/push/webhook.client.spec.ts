@@ -1,0 +1,81 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebhookClient } from './webhook.client.js';
+import { WebhookGuard } from './webhook.guard.js';
+
+let behaviour: (response: ServerResponse) => void = (response) => response.end();
+const sockets = new Set<unknown>();
+const server = createServer((request, response) => {
+  sockets.add(request.socket);
+  behaviour(response);
+});
+let url: string;
+const client = new WebhookClient({ guard: new WebhookGuard(['127.0.0.1']), timeoutMs: 300 });
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+});
+afterAll(async () => {
+  await client.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+const post = (to = url, signal = new AbortController().signal) =>
+  client.post({ url: to, headers: {}, body: '{}', signal });
+
+describe('a try of a push', () => {
+  it('succeeds with a 2xx, over kept connections', async () => {
+    sockets.clear();
+    behaviour = (response) => response.writeHead(202).end('thanks');
+    for (let i = 0; i < 5; i++) expect(await post()).toMatchObject({ ok: true, status: 202 });
+    expect(sockets.size).toBeLessThanOrEqual(2);
+  });
+
+  it.each([[301], [404], [410], [500]])('fails with %i', async (status) => {
+    behaviour = (response) => response.writeHead(status, { location: url }).end();
+    expect(await post()).toMatchObject({ ok: false, status });
+  });
+
+  it('reads Retry-After as seconds and as a date', async () => {
+    behaviour = (response) => response.writeHead(503, { 'retry-after': '7' }).end();
+    expect(await post()).toMatchObject({ retryAfterMs: 7_000 });
+    const date = new Date(Date.now() + 60_000).toUTCString();
+    behaviour = (response) => response.writeHead(503, { 'retry-after': date }).end();
+    const { retryAfterMs } = await post();
+    expect(retryAfterMs).toBeGreaterThan(50_000);
+    expect(retryAfterMs).toBeLessThanOrEqual(60_000);
+  });
+
+  it('is cut off after its time, when no answer begins and when one does not end', async () => {
+    behaviour = () => undefined;
+    expect(await post()).toMatchObject({ ok: false, error: 'timeout' });
+    behaviour = (response) => response.writeHead(200).write('...');
+    expect(await post()).toMatchObject({ ok: false, error: 'timeout' });
+  });
+
+  it('takes an answer of any length for what its status says, and reads little of it', async () => {
+    behaviour = (response) => {
+      const more = () => {
+        if (!response.destroyed) response.write('x'.repeat(65_536), more);
+      };
+      response.writeHead(200);
+      more();
+    };
+    expect(await post()).toMatchObject({ ok: true, status: 200 });
+  });
+
+  it('is broken off by its signal', async () => {
+    const controller = new AbortController();
+    behaviour = () => controller.abort();
+    expect(await post(url, controller.signal)).toMatchObject({ ok: false, error: 'stopped' });
+  });
+
+  it('says why there was no answer', async () => {
+    behaviour = (response) => response.destroy();
+    expect(await post()).toMatchObject({ ok: false, error: 'UND_ERR_SOCKET' });
+    expect(await post('http://127.0.0.1:1/')).toMatchObject({ ok: false, error: 'ECONNREFUSED' });
+  });
+});
