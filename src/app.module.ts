@@ -9,15 +9,17 @@ import { HealthModule } from './health/index.js';
 import { MessagingModule } from './messaging/index.js';
 import { OperatorModule } from './operator/index.js';
 import { TASK_ENTITIES, TasksModule } from './tasks/index.js';
+import { type PinoLogger, TelemetryModule } from './telemetry/index.js';
 
 /** The whole service. */
 @Module({})
 export class AppModule {
-  static with(config: Config): DynamicModule {
+  static with(config: Config, logger: PinoLogger): DynamicModule {
     return {
       module: AppModule,
       imports: [
         ConfigModule.with(config),
+        TelemetryModule.with(logger),
         DatabaseModule.with([...TASK_ENTITIES, ...AUTH_ENTITIES]),
         HealthModule,
         AuthModule,

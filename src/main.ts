@@ -1,11 +1,8 @@
 import 'reflect-metadata';
-import { setLogger } from '@grpc/grpc-js';
 import { Logger } from '@nestjs/common';
-import { type Config, environment, loadConfig, unknownVariables } from './config/index.js';
-import { startService } from './service.js';
+import { type Config, environment, loadConfig, telemetrySwitches, unknownVariables } from './config/index.js';
 import { startBlock } from './start.block.js';
-import { startFailure } from './start.failure.js';
-import { PinoLogger } from './telemetry/index.js';
+import { PinoLogger, startTelemetry } from './telemetry/index.js';
 
 /** Closing connections and stopping the database, on top of the time for draining. */
 const CLOSING_MS = 10_000;
@@ -17,6 +14,7 @@ try {
   config = loadConfig(environment, process.argv.slice(2));
   await run(config);
 } catch (error) {
+  const { startFailure } = await import('./start.failure.js');
   process.stderr.write(`${startFailure(error, config)}\n`);
   process.exit(1);
 }
@@ -25,28 +23,35 @@ async function run(config: Config): Promise<void> {
   const logger = new PinoLogger(config);
   Logger.overrideLogger(logger);
   const log = new Logger('main');
-  // It tells the console what it also reports to us.
-  setLogger({
-    error: (text) => log.debug(text),
-    info: (text) => log.debug(text),
-    debug: (text) => log.debug(text),
-  });
   for (const name of unknownVariables(environment)) log.warn(`${name} is not a setting and is ignored`);
   process.on('uncaughtException', (error) => {
     log.fatal({ message: 'An error that nobody caught', cause: error });
     process.exit(1);
   });
 
+  onLevelSignal(logger, config);
+  // Before the rest is loaded: instrumentations wrap what is loaded after them.
+  const telemetry = await startTelemetry(config, telemetrySwitches(config, environment));
+  const { startService } = await import('./service.js');
+
   const starting = startService(config, logger);
   onStopSignal(async (signal) => {
     log.log(`Stopping on ${signal}; the same once more stops at once`);
     setTimeout(() => process.exit(1), config.drainMs + CLOSING_MS).unref();
     await (await starting).stop();
+    await telemetry.stop();
     process.exit(0);
   });
   const service = await starting;
   if (config.logFormat === 'pretty') process.stdout.write(startBlock(service));
-  else log.log({ message: 'Parley is ready', ...service });
+  else log.log({ message: 'Parley is ready', ...service, metricsUrl: telemetry.metricsUrl });
+}
+
+/** SIGUSR2 turns the log up to `debug`, and back. */
+function onLevelSignal(logger: PinoLogger, { logLevel }: Config): void {
+  process.on('SIGUSR2', () => {
+    logger.level = logger.level === 'debug' ? logLevel : 'debug';
+  });
 }
 
 function onStopSignal(stop: (signal: NodeJS.Signals) => Promise<void>): void {

@@ -1,5 +1,4 @@
 import type { AddressInfo } from 'node:net';
-import type { LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { configureHttp, connectGrpc, httpAdapter } from './a2a/index.js';
@@ -11,6 +10,7 @@ import { EmbeddedPostgres } from './database/index.js';
 import { Readiness } from './health/index.js';
 import type { Binding, ProtocolVersion } from './protocol/index.js';
 import { localSecrets, pushIsOn, secretFile } from './push/index.js';
+import type { PinoLogger } from './telemetry/index.js';
 
 /** What cards list, the first one preferred. */
 const BINDINGS: readonly Binding[] = ['JSONRPC', 'HTTP+JSON', 'GRPC'];
@@ -33,7 +33,7 @@ export interface Service {
 }
 
 /** Starts everything step by step; whatever fails is thrown after what had been started is undone. */
-export async function startService(given: Config, logger: LoggerService): Promise<Service> {
+export async function startService(given: Config, logger: PinoLogger): Promise<Service> {
   const undo: (() => Promise<unknown>)[] = [];
   const stop = async () => {
     for (const step of undo.splice(0).reverse()) {
@@ -59,10 +59,10 @@ export async function startService(given: Config, logger: LoggerService): Promis
   }
 }
 
-async function createApplication(config: Config, logger: LoggerService): Promise<NestFastifyApplication> {
+async function createApplication(config: Config, logger: PinoLogger): Promise<NestFastifyApplication> {
   const options = { logger, abortOnError: false, bodyParser: false };
   const app = await NestFactory.create<NestFastifyApplication>(
-    AppModule.with(config),
+    AppModule.with(config, logger),
     httpAdapter(config),
     options,
   );

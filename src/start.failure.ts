@@ -15,11 +15,13 @@ export function knownFailure(error: Error, config?: Config): string | undefined 
   return (config && listenFailure(error, config)) ?? databaseFailure(error, config);
 }
 
-function listenFailure({ message }: Error, { host, httpPort }: Config): string | undefined {
+function listenFailure({ message }: Error, { host, httpPort, metricsPort }: Config): string | undefined {
   const [, kind, address] = /(EADDRINUSE|EADDRNOTAVAIL|EACCES)\b(?:.*? (\S+:\d+))?/.exec(message) ?? [];
   if (!kind) return undefined;
   if (kind === 'EADDRNOTAVAIL') return `this machine has no address ${host}; correct PARLEY_HOST.`;
-  const variable = address?.endsWith(`:${httpPort}`) ? 'PARLEY_HTTP_PORT' : 'PARLEY_GRPC_PORT';
+  const port = Number(address?.split(':').at(-1));
+  const others = port === metricsPort ? 'PARLEY_METRICS_PORT' : 'PARLEY_GRPC_PORT';
+  const variable = port === httpPort ? 'PARLEY_HTTP_PORT' : others;
   return kind === 'EACCES'
     ? `${address} may not be used by this account; set ${variable} to a port above 1023.`
     : `${address} is taken; stop what uses it, or set ${variable} to another port (0 takes any free one).`;

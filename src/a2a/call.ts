@@ -44,6 +44,8 @@ export class Call implements CallContext {
   readonly traceparent: string | undefined;
   readonly tracestate: string | undefined;
   readonly reply = new Map<string, string>();
+  /** The task that the request names; set once it is decoded. */
+  taskId: string | undefined;
   /** Covers the operation, and for a stream everything until its end. */
   span: Span | undefined;
 

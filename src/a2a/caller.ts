@@ -6,6 +6,8 @@ import type { ParameterSource } from '../protocol/index.js';
  * anything could wait on them.
  */
 export abstract class Caller implements Credentials, ParameterSource {
+  /** When the call came in, as `performance.now()` has it. */
+  readonly since = performance.now();
   #controller: AbortController | undefined;
   #dismissed = false;
 

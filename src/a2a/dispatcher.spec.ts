@@ -319,21 +319,30 @@ describe('The dispatcher', () => {
             span.failed = true;
           },
           recordException: () => {},
+          isRecording: () => true,
+          setAttribute: (name: string, value: string) => {
+            span.attributes = { ...span.attributes, [name]: value };
+          },
+          setAttributes: () => {},
           spanContext: () => ({ traceId: '0'.repeat(32), spanId: '0'.repeat(16), traceFlags: 0 }),
         };
       });
       trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan, startActiveSpan: vi.fn() }) } as never);
     });
 
-    it('spans an operation, a failed one with its error', async () => {
+    it('spans an operation with the reason of its error, which is an error of ours only if the fault is', async () => {
       const { dispatcher, operations } = setUp();
       await dispatcher.perform(await dispatcher.admit(arrival({})), getTask);
-      operations.getTask = () => Promise.reject(new A2AError('taskNotFound'));
-      await kindOf(dispatcher.perform(await dispatcher.admit(arrival({})), getTask));
+      for (const error of [new A2AError('taskNotFound'), new Error('broken')]) {
+        operations.getTask = () => Promise.reject(error);
+        await kindOf(dispatcher.perform(await dispatcher.admit(arrival({})), getTask));
+      }
 
+      const name = 'a2a/GetTask';
       expect(made).toMatchObject([
-        { name: 'a2a/GetTask', ended: true, failed: false, attributes: { 'a2a.agent': 'echo' } },
-        { name: 'a2a/GetTask', ended: true, failed: true },
+        { name, ended: true, failed: false, attributes: { 'a2a.agent': 'echo', 'a2a.binding': 'JSONRPC' } },
+        { name, ended: true, failed: false, attributes: { 'a2a.error.reason': 'TASK_NOT_FOUND' } },
+        { name, ended: true, failed: true, attributes: { 'a2a.error.reason': 'INTERNAL' } },
       ]);
     });
 

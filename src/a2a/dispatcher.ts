@@ -115,6 +115,7 @@ export class Dispatcher implements BeforeApplicationShutdown {
   async perform(call: Call, request: Message): Promise<Reply> {
     validateRequest(call.operation, request as RequestOf<typeof call.operation>);
     requirePushWhenAsked(request, this.capabilities.of(call.agent));
+    call.taskId = taskIdIn(request as RequestOf<OperationName>);
     this.#running++;
     try {
       const over = await this.gate.enter(call, request);
@@ -145,6 +146,12 @@ export class Dispatcher implements BeforeApplicationShutdown {
     // The last answers are written in the turn in which their calls end.
     await nextTurn();
   }
+}
+
+function taskIdIn(request: RequestOf<OperationName>): string | undefined {
+  if ('message' in request) return request.message?.taskId || undefined;
+  if ('taskId' in request) return request.taskId;
+  return 'id' in request ? request.id : undefined;
 }
 
 /** What a call is told that another replica should have got. */

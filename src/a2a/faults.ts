@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { trace } from '@opentelemetry/api';
-import { type A2AError, asA2AError, type ErrorKind } from '../protocol/index.js';
+import {
+  type A2AError,
+  asA2AError,
+  type Binding,
+  type ErrorKind,
+  type Principal,
+} from '../protocol/index.js';
+import { countFailure } from './call.metrics.js';
 import type { Caller } from './caller.js';
 
 /** An error as it may leave the service. */
@@ -14,14 +21,23 @@ export interface Fault {
 /** Where an error came up. */
 export interface FaultPlace {
   readonly caller: Caller;
+  /** One of few: what a caller made up is left out. */
   readonly operation?: string;
-  readonly binding?: string;
+  readonly binding?: Binding;
   readonly agent?: string;
+  readonly principal?: Principal;
+  readonly taskId?: string;
   readonly traceparent?: string;
 }
 
 /** Kinds that are our fault when they have a cause. */
 const OURS: ReadonlySet<ErrorKind> = new Set(['unavailable', 'invalidAgentResponse']);
+/** Kinds that a caller can bring about as fast as it can call; the audit log and metrics tell of them. */
+const CHEAP: ReadonlySet<ErrorKind> = new Set(['unauthenticated', 'permissionDenied', 'rateLimited']);
+
+/** Whether the service is to blame, and not the caller. */
+export const isOurs = ({ kind, cause }: A2AError): boolean =>
+  kind === 'internal' || (OURS.has(kind) && cause !== undefined);
 
 /** Turns whatever was thrown into what a caller may read, and logs what only the operator may. */
 @Injectable()
@@ -31,22 +47,21 @@ export class Faults {
   /** To be called once for each call that failed. */
   report(thrown: unknown, place: FaultPlace): Fault {
     const error = asA2AError(thrown);
-    const ours = error.kind === 'internal' || (OURS.has(error.kind) && error.cause !== undefined);
+    countFailure(place, error);
     // What stops because the client left is no fault, and nobody reads the answer.
-    if (!ours || place.caller.gone) return { error };
-    const traceId = currentTraceId(place.traceparent);
-    const { operation, binding, agent } = place;
-    const cause = error.cause ?? error;
-    this.#logger.error({
-      message: 'A call failed',
-      kind: error.kind,
-      traceId,
-      operation,
-      binding,
-      agent,
-      cause,
-    });
-    return { error, traceId };
+    if (place.caller.gone) return { error };
+    const { operation, binding, agent, taskId, principal } = place;
+    const caller = principal && `${principal.organisation}/${principal.subject}`;
+    const record = { kind: error.kind, operation, binding, agent, caller, taskId };
+    if (isOurs(error)) {
+      const traceId = currentTraceId(place.traceparent);
+      this.#logger.error({ message: 'A call failed', ...record, traceId, cause: error.cause ?? error });
+      return { error, traceId };
+    }
+    const refusal = { message: 'A call was refused', ...record, reason: error.message };
+    if (CHEAP.has(error.kind)) this.#logger.debug(refusal);
+    else this.#logger.log(refusal);
+    return { error };
   }
 }
 

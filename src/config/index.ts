@@ -7,3 +7,4 @@ export * from './config.problem.js';
 export * from './identity.js';
 export * from './public.address.js';
 export * from './scopes.js';
+export * from './telemetry.switches.js';

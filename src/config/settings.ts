@@ -151,6 +151,29 @@ export const SETTINGS = {
     'pretty or json',
     'Log for people, or one JSON object per line',
   ),
+  logCallers: setting(
+    oneOf(['plain', 'hashed']).default('plain'),
+    'plain or hashed',
+    'How the log names callers; hashed, the same caller has the same 16 hex digits',
+  ),
+  tracing: setting(
+    oneOf(['auto', 'on', 'off']).default('auto'),
+    'auto, on, off',
+    'Traces by OTLP as the standard `OTEL_*` variables say; `auto`: where `OTEL_EXPORTER_OTLP_ENDPOINT` is set',
+  ),
+  tracingStock: setting(
+    flag().default(false),
+    'true or false',
+    'Also the stock instrumentations of http, grpc and pg: more spans, for about a quarter of the throughput',
+  ),
+  metricsPort: setting(port().optional(), 'port', 'Port of `/metrics` for Prometheus; 0 takes any free one', {
+    otherwise: 'none; metrics go by OTLP where `OTEL_EXPORTER_OTLP_ENDPOINT` is set',
+  }),
+  grpcReflection: setting(
+    flag().default(true),
+    'true or false',
+    'gRPC clients may ask for the services and their types',
+  ),
   trustedProxies: setting(
     list(cidr(), 'give addresses or CIDR blocks, separated by commas').default([]),
     'list',

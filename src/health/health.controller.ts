@@ -17,6 +17,16 @@ export class HealthController {
     return { status: 'live' };
   }
 
+  /** 200 once the service has been ready: until then a slow start is no reason to start it again. */
+  @Get('startup')
+  @Header('Cache-Control', 'no-store')
+  async startup() {
+    if (!this.readiness.wasReady && (await this.readiness.state()) !== 'ready') {
+      throw new HttpException({ status: 'starting' }, 503);
+    }
+    return { status: 'started' };
+  }
+
   /**
    * 200 when requests are welcome; 503 with the reason while the database is away or the service drains.
    * `hints` of other replicas only save time, so that being without them does not keep requests away.

@@ -5,11 +5,14 @@ import { isMigrated, Postgres } from '../database/index.js';
 export type ReadyState = 'ready' | 'draining' | 'database unavailable' | 'database not migrated';
 
 const PATIENCE_MS = 2_000;
+/** How often those are told who do not ask. */
+const WATCH_MS = 2_000;
 
 /** Whether this replica should be sent requests. */
 @Injectable()
 export class Readiness {
   readonly #draining = new AbortController();
+  #wasReady = false;
 
   constructor(private readonly postgres: Postgres) {}
 
@@ -23,11 +26,34 @@ export class Readiness {
     this.#draining.abort();
   }
 
+  /** Whether it was ready once. */
+  get wasReady(): boolean {
+    return this.#wasReady;
+  }
+
+  /** Tells whether requests are welcome, now and whenever that changes, until the service stops. */
+  watch(tell: (ready: boolean) => void): void {
+    let told: boolean | undefined;
+    const look = async () => {
+      const ready = (await this.state()) === 'ready';
+      if (ready !== told) tell(ready);
+      told = ready;
+    };
+    const timer = setInterval(() => void look(), WATCH_MS).unref();
+    this.draining.addEventListener('abort', () => {
+      clearInterval(timer);
+      tell(false);
+    });
+    void look();
+  }
+
   /** Asks the database. Answers within two seconds, never throws. */
   async state(): Promise<ReadyState> {
     if (this.draining.aborted) return 'draining';
     try {
-      return (await within(PATIENCE_MS, isMigrated(this.postgres))) ? 'ready' : 'database not migrated';
+      if (!(await within(PATIENCE_MS, isMigrated(this.postgres)))) return 'database not migrated';
+      this.#wasReady = true;
+      return this.draining.aborted ? 'draining' : 'ready';
     } catch {
       return 'database unavailable';
     }

@@ -30,7 +30,9 @@ import {
   TaskStore,
   type TurnRequest,
 } from '../tasks/index.js';
+import { traceHeaders } from '../telemetry/index.js';
 import { checkMediaTypes } from './media.types.js';
+import { countState } from './task.metrics.js';
 import type { Turn } from './turn.js';
 import { TurnRunner } from './turn.runner.js';
 
@@ -102,6 +104,7 @@ export class Intake {
         void tail.return();
         return await this.#repeat(incoming);
       }
+      countState(agent.id, TaskState.SUBMITTED);
       const stored = { task, version: 1 };
       const trigger = new StreamEvent(messageEvent(task.history[0]!), 1);
       const turn = this.runner.start({
@@ -218,7 +221,8 @@ function turnRequest({ configuration, metadata }: SendMessageRequest, call: Call
     metadata,
     acceptedOutputModes: modes.length > 0 ? modes : undefined,
     extensions: call.extensions.length > 0 ? call.extensions : undefined,
-    traceparent: call.traceparent,
+    // The call's own span where it has one, so that the turn hangs below it.
+    traceparent: traceHeaders().traceparent ?? call.traceparent,
   };
 }
 

@@ -2,6 +2,7 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy }
 import { AgentRegistry } from '../agents/index.js';
 import { Config } from '../config/index.js';
 import { EventBus, TaskFeed, TaskStore, type TurnClaim } from '../tasks/index.js';
+import { count } from '../telemetry/index.js';
 import { REASONS } from './failure.reason.js';
 import { TaskCloser } from './task.closer.js';
 import { TurnRunner } from './turn.runner.js';
@@ -76,6 +77,8 @@ export class LeaseKeeper implements OnApplicationBootstrap, OnModuleDestroy {
     const retries = this.agents.get(claim.scope.agent)?.settings.crash.retries ?? 0;
     const rerun = !claim.cancelRequested && claim.attempt <= 1 + retries;
     if (claim.attempt > 1) {
+      const outcome = rerun ? 'rerun' : claim.cancelRequested ? 'cancelled' : 'failed';
+      count('a2a.server.turns.taken_over', { agent: claim.scope.agent, outcome });
       LOG.warn({ message: 'turn taken over', task: claim.lease.taskId, attempt: claim.attempt, rerun });
     }
     if (rerun) this.runner.start(claim);

@@ -2,6 +2,7 @@ import { setTimeout as after } from 'node:timers/promises';
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { type AgeRule, Config } from '../config/index.js';
 import { type Removable, RetentionStore, TaskStore } from '../tasks/index.js';
+import { count, measure, secondsSince } from '../telemetry/index.js';
 import { REASONS } from './failure.reason.js';
 import { TaskCloser } from './task.closer.js';
 
@@ -44,7 +45,7 @@ export class RetentionKeeper implements OnApplicationBootstrap, OnModuleDestroy 
   /** One look at everything that ages, to its end. Rejects where the database cannot answer. */
   async sweep(): Promise<void> {
     const { keepEnded, keepEvents, keepPush, keepAudit, keepWaiting } = this.config;
-    await this.#repeat(() => this.#failOverdue(keepWaiting));
+    await this.#repeat('waiting', () => this.#failOverdue(keepWaiting));
     await this.#remove('tasks', keepEnded);
     await this.#remove('events', keepEvents);
     await this.#remove('push', [{ ms: keepPush }]);
@@ -52,7 +53,7 @@ export class RetentionKeeper implements OnApplicationBootstrap, OnModuleDestroy 
   }
 
   async #remove(what: Removable, rules: readonly AgeRule[]): Promise<void> {
-    await this.#repeat(() => this.retention.remove(what, rules));
+    await this.#repeat(what, () => this.retention.remove(what, rules));
   }
 
   /** All of a batch at once, so that they share commits. */
@@ -68,10 +69,13 @@ export class RetentionKeeper implements OnApplicationBootstrap, OnModuleDestroy 
   }
 
   /** Batch after batch, with a rest as long as the batch took: whoever waits for the database comes between. */
-  async #repeat(batch: () => Promise<number>): Promise<void> {
+  async #repeat(what: Removable | 'waiting', batch: () => Promise<number>): Promise<void> {
     while (!this.#stop.signal.aborted) {
       const start = performance.now();
-      if ((await batch()) === 0) return;
+      const removed = await batch();
+      if (removed === 0) return;
+      count('a2a.server.retention.removed', { what }, removed);
+      measure('a2a.server.retention.duration', secondsSince(start), { what });
       await after(performance.now() - start, undefined, { signal: this.#stop.signal }).catch(() => undefined);
     }
   }

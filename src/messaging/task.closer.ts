@@ -4,6 +4,7 @@ import { type StreamResponse, TaskState } from '../protocol/index.js';
 import { Clock, Ids, TaskFeed, TaskFold, TaskStore, type TurnClaim } from '../tasks/index.js';
 import { AgentOutput } from './agent.output.js';
 import { type Reason, reasonMetadata } from './failure.reason.js';
+import { countState } from './task.metrics.js';
 
 /** Ends claimed tasks without an agent: parked ones that are cancelled, turns that nobody may run again. */
 @Injectable()
@@ -47,7 +48,9 @@ export class TaskCloser {
       snapshot: { task: fold.task, seq: stored.version + 1 },
       end: { read: stored.version },
     });
-    if (committed) this.feed.publish(lease.taskId, committed.events);
+    if (!committed) return;
+    this.feed.publish(lease.taskId, committed.events);
+    countState(claim.scope.agent, state);
   }
 }
 

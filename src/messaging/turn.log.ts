@@ -1,6 +1,7 @@
 import type { AgentSettings } from '../agents/index.js';
 import { Role, type StreamResponse, type Task, TaskState } from '../protocol/index.js';
 import { isTerminal, TaskFold, type TurnClaim, type TurnWrite } from '../tasks/index.js';
+import { countState } from './task.metrics.js';
 import type { TurnServices } from './turn.services.js';
 
 /** `ended`: the lease is given back. `again`: a message waits. `gone`: the lease was lost, nothing was written. */
@@ -114,6 +115,7 @@ export class TurnLog {
         return undefined;
       }
       this.services.feed.publish(this.claim.lease.taskId, committed.events);
+      if (write.state !== undefined) countState(this.claim.scope.agent, write.state);
       // A message came between that nobody has told us of: another replica took it, or the news is on its way.
       if ((committed.events.at(-1)?.seq ?? expected) !== expected) this.#outdated = true;
       return committed.ended;

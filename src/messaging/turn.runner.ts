@@ -3,9 +3,11 @@ import { Injectable, Logger } from '@nestjs/common';
 import { type AgentDefinition, AgentRegistry } from '../agents/index.js';
 import type { StreamEvent } from '../protocol/index.js';
 import { Clock, EventBus, Ids, type Lease, TaskFeed, TaskStore, type TurnClaim } from '../tasks/index.js';
+import { observe } from '../telemetry/index.js';
 import { REASONS } from './failure.reason.js';
 import { TaskCloser } from './task.closer.js';
 import { Turn } from './turn.js';
+import { inTurnSpan } from './turn.span.js';
 
 /** A turn of this replica: running, or waiting for a free place. */
 interface Place {
@@ -37,6 +39,9 @@ export class TurnRunner {
     bus.listen((heard) => {
       if (heard.kind === 'event') void this.fetch(heard.taskId, heard.seq);
       else if (heard.kind === 'cancel') this.cancel(heard.taskId);
+    });
+    observe('a2a.server.turns.running', (tell) => {
+      for (const [agent, running] of this.#running) tell(running, { agent });
     });
   }
 
@@ -143,7 +148,8 @@ export class TurnRunner {
     const { lease } = turn.claim;
     try {
       for (let now: Turn | undefined = turn; now; ) {
-        const again: boolean = await now.run();
+        const current: Turn = now;
+        const again: boolean = await inTurnSpan(current, () => current.run());
         now = again ? await this.#next(lease, agent) : undefined;
       }
     } catch (error) {

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type AgentDefinition, type AgentEvent, AgentFailure, type TurnAbort } from '../agents/index.js';
 import { type StreamEvent, type StreamResponse, TaskState } from '../protocol/index.js';
 import { isInterrupted, isTerminal, type TurnClaim, transition } from '../tasks/index.js';
+import { count } from '../telemetry/index.js';
 import { AgentOutput, InvalidAgentOutput } from './agent.output.js';
 import { REASONS, type Reason, reasonMetadata } from './failure.reason.js';
 import { RunningTurnContext } from './turn.context.js';
@@ -79,6 +80,10 @@ export class Turn {
   /** A message or approval for this task was committed while the turn runs. */
   deliver(event: StreamEvent): void {
     if (this.#inbox.put(event)) this.#log.delivered();
+  }
+
+  get state(): TaskState {
+    return this.#log.state;
   }
 
   /** Number of the newest message or approval that the turn knows of. */
@@ -169,7 +174,10 @@ export class Turn {
     if (payload.case === 'artifactUpdate' && !this.#openArtifact(payload.value)) return undefined;
     if (payload.case === 'statusUpdate') {
       const state = payload.value.status!.state;
-      if (transition(this.#log.state, state) === 'drop') return undefined;
+      if (transition(this.#log.state, state) === 'drop') {
+        count('a2a.server.events.dropped', { agent: this.agent.id });
+        return undefined;
+      }
       if (isTerminal(state) || state === TaskState.INPUT_REQUIRED) {
         return this.#log.end(event, this.#inbox.read);
       }
@@ -195,6 +203,7 @@ export class Turn {
   }) {
     const id = artifact!.artifactId;
     if (append && this.#closedArtifacts.has(id)) {
+      count('a2a.server.events.dropped', { agent: this.agent.id });
       this.#warn(`chunk after the last one of artifact ${id} dropped`);
       return false;
     }
@@ -236,6 +245,7 @@ export class Turn {
   }
 
   async #broken(error: unknown): Promise<Ending> {
+    this.#release();
     return this.#stop ? 'gone' : this.#log.close(this.#fault(error));
   }
 

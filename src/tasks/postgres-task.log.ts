@@ -1,3 +1,4 @@
+import { ROOT_CONTEXT, type SpanContext, trace } from '@opentelemetry/api';
 import { DatabaseUnavailable, type Postgres } from '../database/index.js';
 import {
   encodeMessageText,
@@ -6,6 +7,7 @@ import {
   StreamResponseSchema,
   TaskSchema,
 } from '../protocol/index.js';
+import { activeSpan, inSpan, measure, secondsSince } from '../telemetry/index.js';
 import { CommitLane } from './commit.lane.js';
 import { COMMIT, CREATED, WRITTEN } from './postgres-task.sql.js';
 import type { Committed, Lease, NewTask, TurnWrite } from './task.store.js';
@@ -17,7 +19,9 @@ interface Append {
   readonly snapshot?: string;
 }
 
-type Item = { readonly append: Append } | { readonly create: NewTask; readonly json: string };
+type Work = { readonly append: Append } | { readonly create: NewTask; readonly json: string };
+/** `span` is what asked for it, where that is traced. */
+type Item = Work & { readonly span?: SpanContext };
 type Outcome = Committed | Lease | undefined;
 
 interface CommitRow {
@@ -69,7 +73,9 @@ export class PostgresTaskLog {
     return this.#submit(write.lease.taskId, { append }, size) as Promise<Committed | undefined>;
   }
 
-  #submit(taskId: string, item: Item, size: number): Promise<Outcome> {
+  #submit(taskId: string, work: Work, size: number): Promise<Outcome> {
+    const span = activeSpan();
+    const item = span ? { ...work, span } : work;
     // The last digits of a time-ordered id are random.
     const lane = Number.parseInt(taskId.slice(-2), 16) % LANES;
     return this.#lanes[lane]!.submit(item, size);
@@ -77,11 +83,28 @@ export class PostgresTaskLog {
 
   #commit = async (items: readonly Item[]): Promise<Outcome[]> => {
     const group = new Group(items, this.options);
-    const rows = await this.#execute(group);
+    const rows = await this.#measured(items, () => this.#execute(group));
     const found = new Map(rows.map((row) => [row.id, row]));
     for (const row of rows) if (row.push) this.options.onPush?.(row.id);
     return Promise.all(items.map((item) => this.#outcome(item, group, found)));
   };
+
+  /** A span of the first that is traced, with links to the others. */
+  async #measured<T>(items: readonly Item[], work: () => Promise<T>): Promise<T> {
+    const start = performance.now();
+    const [first, ...links] = items.flatMap(({ span }) => span ?? []);
+    measure('a2a.server.commit.size', items.length, {});
+    try {
+      const result = await (first
+        ? inSpan('store/commit', { parent: trace.setSpanContext(ROOT_CONTEXT, first), links }, work)
+        : work());
+      measure('a2a.server.commit.duration', secondsSince(start), { outcome: 'ok' });
+      return result;
+    } catch (error) {
+      measure('a2a.server.commit.duration', secondsSince(start), { outcome: 'failed' });
+      throw error;
+    }
+  }
 
   /**
    * Runs the group, again after a broken connection until a lease would be over. A repeat is safe: new tasks

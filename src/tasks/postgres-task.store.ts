@@ -6,6 +6,7 @@ import {
   StreamResponseSchema,
   type Task,
 } from '../protocol/index.js';
+import { inChildSpan } from '../telemetry/index.js';
 import { addPushTarget } from './postgres-push.target.js';
 import { type LogOptions, PostgresTaskLog } from './postgres-task.log.js';
 import * as sql from './postgres-task.sql.js';
@@ -84,7 +85,7 @@ export class PostgresTaskStore extends TaskStore {
 
   async #deliver({ taskId, push }: Delivery, values: unknown[]): Promise<DeliveredRow | undefined> {
     const deliver = { name: 'deliver', text: sql.DELIVER, values };
-    if (!push) return (await available(this.postgres.query<DeliveredRow>(deliver))).rows[0];
+    if (!push) return (await this.#rows<DeliveredRow>(deliver.name, deliver.text, values))[0];
     const work = this.postgres.transaction(async (client) => {
       await client.query(sql.LOCK, [taskId]);
       const row = (await client.query<DeliveredRow>(deliver)).rows[0];
@@ -229,7 +230,8 @@ export class PostgresTaskStore extends TaskStore {
   }
 
   async #rows<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
-    return (await available(this.postgres.query<Row>({ name, text, values }))).rows;
+    const query = () => this.postgres.query<Row>({ name, text, values });
+    return (await available(inChildSpan(`store/${name}`, {}, query))).rows;
   }
 }
 

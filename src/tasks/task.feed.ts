@@ -1,4 +1,5 @@
 import type { StreamEvent } from '../protocol/index.js';
+import { measure, secondsSince } from '../telemetry/index.js';
 import type { EventBus } from './event.bus.js';
 import type { TaskStore } from './task.store.js';
 
@@ -95,6 +96,7 @@ export class TaskFeed {
 class Topic {
   readonly tails = new Set<Tail>();
   #head = 0;
+  #raisedAt = 0;
   #ring: StreamEvent[] = [];
   #heard = false;
   readonly #waiting = new Set<() => void>();
@@ -103,6 +105,11 @@ class Topic {
 
   get head(): number {
     return this.#head;
+  }
+
+  /** When the head was heard of, as `performance.now()` has it. */
+  get raisedAt(): number {
+    return this.#raisedAt;
   }
 
   quiet(): boolean {
@@ -126,6 +133,7 @@ class Topic {
     this.#heard = true;
     if (seq <= this.#head) return;
     this.#head = seq;
+    this.#raisedAt = performance.now();
     for (const wake of this.#waiting) wake();
     this.#waiting.clear();
   }
@@ -197,6 +205,7 @@ export class Tail implements AsyncIterableIterator<readonly StreamEvent[]> {
         continue;
       }
       this.seq = events.at(-1)!.seq!;
+      measure('a2a.server.event.lag', secondsSince(this.topic.raisedAt), {});
       return { done: false, value: events };
     }
     return { done: true, value: undefined };

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config/index.js';
 import { Postgres } from '../database/index.js';
+import { observe } from '../telemetry/index.js';
 import { Clock, Ids, SystemClock, TimeOrderedIds } from './clock.js';
 import { ErasureStore } from './erasure.store.js';
 import { EventBus } from './event.bus.js';
@@ -75,9 +76,19 @@ class ReplicaName {
   exports: [PushSignal, Clock, Ids, TaskStore, RetentionStore, ErasureStore, EventBus, TaskFeed, PageTokens],
 })
 export class TasksModule implements OnApplicationBootstrap, OnApplicationShutdown {
-  constructor(private readonly bus: EventBus) {}
+  constructor(
+    private readonly bus: EventBus,
+    private readonly postgres: Postgres,
+  ) {}
 
   onApplicationBootstrap(): Promise<void> {
+    const { pool } = this.postgres;
+    observe('a2a.server.database.connections', (tell) => {
+      tell(pool.totalCount - pool.idleCount, { state: 'used' });
+      tell(pool.idleCount, { state: 'idle' });
+      tell(pool.waitingCount, { state: 'waiting' });
+    });
+    observe('a2a.server.hints.connected', (tell) => tell(Number(this.bus.connected), {}));
     return this.bus.start();
   }
 

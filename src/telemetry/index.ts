@@ -1,2 +1,7 @@
+export * from './instruments.js';
 export * from './log.value.js';
+export * from './meter.js';
 export * from './pino.logger.js';
+export * from './span.js';
+export * from './telemetry.js';
+export * from './telemetry.module.js';

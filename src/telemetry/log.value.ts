@@ -3,6 +3,8 @@ const SECRET = /authorization|cookie|token|secret|password|passwd|credential|api
 /** Credentials inside a text: in a URL, or after a scheme. */
 const USER_INFO = /(\/\/[^\s/:@]*:)[^\s/@]+@/g;
 const SCHEME = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
+/** What looks like one wherever it stands: JSON Web Tokens, our API keys, secrets of Standard Webhooks. */
+const TOKEN = /\b(ey[\w-]{8,}\.)[\w-]+\.[\w-]*|\b(pk_[0-9a-f]{16}_)[\w-]+|\b(whsec_)[\w+/=-]+/g;
 
 const DEEPEST = 6;
 const MOST_ENTRIES = 50;
@@ -28,7 +30,7 @@ export function loggable(value: unknown, depth = 0): unknown {
 
 function loggableText(text: string): string {
   const cut = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
-  return cut.replace(USER_INFO, '$1***@').replace(SCHEME, '$1 ***');
+  return cut.replace(USER_INFO, '$1***@').replace(SCHEME, '$1 ***').replace(TOKEN, '$1$2$3***');
 }
 
 /** Only what says what happened: a driver's error also carries the statement's parameters, a caller's data. */

@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { PinoLogger } from './pino.logger.js';
 
-function logger(logFormat: 'pretty' | 'json' = 'json', logLevel: 'info' | 'trace' = 'info') {
+function logger(
+  logFormat: 'pretty' | 'json' = 'json',
+  logLevel: 'info' | 'trace' = 'info',
+  logCallers: 'plain' | 'hashed' = 'plain',
+) {
   const lines: string[] = [];
-  const log = new PinoLogger({ logLevel, logFormat }, { write: (line) => lines.push(line) });
+  const log = new PinoLogger({ logLevel, logFormat, logCallers }, { write: (line) => lines.push(line) });
   return { log, lines, records: () => lines.map((line) => JSON.parse(line)) };
 }
 
@@ -14,6 +18,36 @@ describe('PinoLogger', () => {
     expect(records()).toEqual([
       { level: 'warn', time: expect.any(String), context: 'push', taskId: 't1', msg: 'The receiver is gone' },
     ]);
+  });
+
+  it('changes its level while it runs', () => {
+    const { log, lines } = logger();
+    log.level = 'debug';
+    log.debug('now');
+    log.level = 'error';
+    log.warn('not any more');
+    expect(lines).toHaveLength(1);
+    expect(log.level).toBe('error');
+  });
+
+  it('hashes callers where that is wanted, the same one always to the same', () => {
+    const { log, records } = logger('json', 'info', 'hashed');
+    log.log({ message: 'A call was refused', caller: 'acme/alice' });
+    log.log({ message: 'login.failed', subject: 'alice', caller: 'acme/alice' });
+    const [first, second] = records();
+    expect(first.caller).toMatch(/^[0-9a-f]{16}$/);
+    expect(second.caller).toBe(first.caller);
+    expect(JSON.stringify([first, second])).not.toContain('alice');
+  });
+
+  it('blanks what looks like a credential wherever it stands', () => {
+    const { log, lines } = logger();
+    const jwt = `eyJhbGciOiJFUzI1NiJ9.${'a'.repeat(40)}.${'b'.repeat(40)}`;
+    const key = `pk_0123456789abcdef_${'c'.repeat(43)}`;
+    log.log({ message: `got ${jwt}`, given: [key, `whsec_${'d'.repeat(32)}`], agent: 'eyes.of.heaven' });
+    expect(lines.join()).not.toMatch(/a{40}|b{40}|c{43}|d{32}/);
+    expect(lines.join()).toContain('pk_0123456789abcdef_***');
+    expect(lines.join()).toContain('eyes.of.heaven');
   });
 
   it('leaves out what is below the level', () => {

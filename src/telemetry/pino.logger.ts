@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { LoggerService } from '@nestjs/common';
 import { trace } from '@opentelemetry/api';
 import pino from 'pino';
@@ -25,6 +26,9 @@ const NEST_CHATTER = new Set([
 
 type Level = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
+/** Fields that name a caller. */
+const CALLERS = ['caller', 'subject', 'actor'] as const;
+
 /**
  * The service's log: one JSON object or one readable line per record, on standard output, with the trace id of
  * the active span. Behind Nest's `Logger`, which everything logs through:
@@ -32,13 +36,14 @@ type Level = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
  *     new Logger('push').warn({ message: 'The receiver is gone', taskId, cause: error })
  *
  * The arguments are a text, an error or an object of fields, then more fields, then the context's name. Secrets
- * are blanked by key. Logging never throws.
+ * are blanked by key and by shape. Logging never throws.
  */
 export class PinoLogger implements LoggerService {
   readonly #pino: pino.Logger;
+  readonly #hashed: boolean;
 
   constructor(
-    config: Pick<Config, 'logLevel' | 'logFormat'>,
+    config: Pick<Config, 'logLevel' | 'logFormat' | 'logCallers'>,
     sink: LogSink = pino.destination({ fd: 1, sync: true }),
   ) {
     const options: pino.LoggerOptions = {
@@ -47,8 +52,17 @@ export class PinoLogger implements LoggerService {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
     };
+    this.#hashed = config.logCallers === 'hashed';
     const pretty = { write: (line: string) => sink.write(prettyLine(line)) };
     this.#pino = pino(options, config.logFormat === 'pretty' ? pretty : sink);
+  }
+
+  /** The least important level that is logged. Changes at once, and stays until it is changed again. */
+  get level(): Config['logLevel'] {
+    return this.#pino.level as Config['logLevel'];
+  }
+  set level(level: Config['logLevel']) {
+    this.#pino.level = level;
   }
 
   fatal(message: unknown, ...more: unknown[]): void {
@@ -75,10 +89,20 @@ export class PinoLogger implements LoggerService {
     if (!this.#pino.isLevelEnabled(level)) return;
     try {
       const { msg, ...fields } = record([message, ...more]);
+      if (this.#hashed) hashCallers(fields);
       this.#pino[level](fields, msg);
     } catch {
       this.#pino[level]('A log record could not be written');
     }
+  }
+}
+
+/** The same caller has the same hash, so that its calls can be followed without its name. */
+function hashCallers(fields: Record<string, unknown>): void {
+  for (const name of CALLERS) {
+    const value = fields[name];
+    if (typeof value === 'string')
+      fields[name] = createHash('sha256').update(value).digest('hex').slice(0, 16);
   }
 }
 

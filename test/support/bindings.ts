@@ -89,7 +89,16 @@ export async function startBindings<O extends A2AOperations = FakeOperations>(
       { provide: AuditLog, useValue: new FakeAudit() },
       { provide: TaskStore, useValue: options.store },
       { provide: Operations, useValue: operations },
-      { provide: Readiness, useValue: { draining: draining.signal } },
+      {
+        provide: Readiness,
+        useValue: {
+          draining: draining.signal,
+          watch(tell: (ready: boolean) => void) {
+            tell(true);
+            draining.signal.addEventListener('abort', () => tell(false));
+          },
+        },
+      },
     ],
   })
   class BindingsUnderTest {}

@@ -26,6 +26,8 @@ export interface GrpcListener {
   readonly maxBytes: number;
   /** How deep JSON values in a message may nest. */
   readonly maxDepth: number;
+  /** Clients may ask for the services and their types. */
+  readonly reflection: boolean;
 }
 
 /** Nest's gRPC transport with a server of our own making: limits, the real port, an end that waits, health, reflection. */
@@ -43,7 +45,7 @@ export class GrpcTransport extends ServerGrpc {
       ),
       onLoadPackageDefinition: (_definition: object, server: Server) => {
         this.#health.addToServer(server);
-        reflection().addToServer(server);
+        if (listener.reflection) reflection().addToServer(server);
       },
     });
   }
@@ -53,9 +55,9 @@ export class GrpcTransport extends ServerGrpc {
     return this.#port;
   }
 
-  /** Tells health checks that this replica is about to go. */
-  drain(): void {
-    for (const service of ['', ...NAMES]) this.#health.setStatus(service, 'NOT_SERVING');
+  /** Tells health checks whether this replica takes calls. */
+  tellHealth(ready: boolean): void {
+    for (const service of ['', ...NAMES]) this.#health.setStatus(service, ready ? 'SERVING' : 'NOT_SERVING');
   }
 
   override async createClient(): Promise<Server> {
