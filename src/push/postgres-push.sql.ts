@@ -69,7 +69,9 @@ WITH h AS (
   FROM mine WHERE p.task_id = mine.task_id AND p.id = mine.id
   RETURNING p.task_id, p.id, p.url, p.host, p.secret, p.version, p.cursor, p.tries
 )
-SELECT u.*, t.agent, e.seqs, e.payloads FROM u JOIN tasks t ON t.id = u.task_id CROSS JOIN LATERAL (
+SELECT u.*, t.agent, e.seqs, e.payloads, (
+  SELECT request->>'traceparent' FROM task_events m WHERE m.task_id = u.task_id AND m.seq = t.inbox_seq
+) AS traceparent FROM u JOIN tasks t ON t.id = u.task_id CROSS JOIN LATERAL (
   SELECT array_agg(x.seq ORDER BY x.seq) AS seqs, array_agg(x.payload ORDER BY x.seq) AS payloads FROM (
     SELECT seq, payload FROM task_events e WHERE e.task_id = u.task_id AND e.seq > u.cursor ORDER BY seq LIMIT $6
   ) AS x

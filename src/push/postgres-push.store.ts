@@ -26,6 +26,7 @@ interface ClaimRow extends PushTarget {
   readonly tries: number;
   readonly seqs: number[] | null;
   readonly payloads: string[] | null;
+  readonly traceparent: string | null;
 }
 
 /** Push configs in Postgres. `claimMs`: how long a claim lasts whose holder is never heard of again. */
@@ -78,13 +79,14 @@ export class PostgresPushStore extends PushStore {
     const rooms = JSON.stringify([...hosts].map(([host, room]) => ({ host, room })));
     const values = [claim, this.claimMs, limit, rooms, perHost, EVENTS_OF_A_CLAIM];
     const rows = await this.#rows<ClaimRow>('push-claim', sql.CLAIM, values);
-    return rows.map(({ task_id, agent, cursor, tries, seqs, payloads, ...target }) => ({
+    return rows.map(({ task_id, agent, cursor, tries, seqs, payloads, traceparent, ...target }) => ({
       claim,
       taskId: task_id,
       agent,
       target,
       cursor,
       tries,
+      traceparent: traceparent ?? undefined,
       events: (seqs ?? []).map((seq, i) => ({ seq, json: payloads![i]! })),
     }));
   }

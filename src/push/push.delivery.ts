@@ -1,3 +1,4 @@
+import { contextOf, inSpan, markError, traceHeaders } from '../telemetry/index.js';
 import { contentType, type PushBodies } from './push.body.js';
 import { credentialHeaders, type PushCredentials } from './push.credentials.js';
 import type { PushMetrics } from './push.metrics.js';
@@ -51,18 +52,32 @@ export class PushDelivery {
         if (wait > 0 || this.signal.aborted || performance.now() > end) return this.#report(wait);
         const notification = { taskId: this.claim.taskId, configId: this.claim.target.id, seq, body };
         const signed = { ...headers, ...this.services.signer.headers(notification, credentials) };
-        this.#last = await this.services.client.post({
-          url: this.claim.target.url,
-          headers: signed,
-          body,
-          signal: this.signal,
-        });
+        this.#last = await this.#post(seq, signed, body);
         if (!this.#last.ok) return this.#failed(this.#last);
         this.#delivered(this.#last);
       }
       this.#cursor = seq;
     }
     return this.#report(0);
+  }
+
+  /** One try, in the trace of the message that it comes of, which goes with it. */
+  #post(seq: number, headers: Record<string, string>, body: string): Promise<WebhookAnswer> {
+    const { agent, taskId, target, traceparent } = this.claim;
+    const parent = contextOf(traceparent);
+    const attributes = {
+      'a2a.agent': agent,
+      'a2a.task.id': taskId,
+      'a2a.event.seq': seq,
+      'server.address': target.host,
+    };
+    return inSpan('a2a/push', { parent, attributes, outbound: true }, async (span) => {
+      const post = { url: target.url, headers: { ...headers, ...traceHeaders() }, body, signal: this.signal };
+      const answer = await this.services.client.post(post);
+      if (answer.status !== undefined) span.setAttribute('http.response.status_code', answer.status);
+      if (!answer.ok && !this.signal.aborted) markError(span, answer.error);
+      return answer;
+    });
   }
 
   #delivered(answer: WebhookAnswer): void {

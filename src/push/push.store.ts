@@ -25,6 +25,8 @@ export interface PushClaim {
   /** How often the event after the cursor was tried in vain. */
   readonly tries: number;
   readonly events: readonly PushEvent[];
+  /** Of the newest message of the task: what is pushed comes of it. */
+  readonly traceparent?: string;
 }
 
 /** How far a claim got. Gives it back. */

@@ -11,7 +11,10 @@ const server = createServer((request, response) => {
   behaviour(response);
 });
 let url: string;
-const client = new WebhookClient({ guard: new WebhookGuard(['127.0.0.1']), timeoutMs: 300 });
+const clientOf = (timeoutMs: number) =>
+  new WebhookClient({ guard: new WebhookGuard(['127.0.0.1']), timeoutMs });
+const client = clientOf(4_000);
+const hasty = clientOf(200);
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -19,12 +22,14 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await client.close();
+  await hasty.close();
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
 });
 
-const post = (to = url, signal = new AbortController().signal) =>
-  client.post({ url: to, headers: {}, body: '{}', signal });
+const post = (to = url, signal = new AbortController().signal, by = client) =>
+  by.post({ url: to, headers: {}, body: '{}', signal });
+const postHastily = () => post(url, undefined, hasty);
 
 describe('a try of a push', () => {
   it('succeeds with a 2xx, over kept connections', async () => {
@@ -51,9 +56,9 @@ describe('a try of a push', () => {
 
   it('is cut off after its time, when no answer begins and when one does not end', async () => {
     behaviour = () => undefined;
-    expect(await post()).toMatchObject({ ok: false, error: 'timeout' });
+    expect(await postHastily()).toMatchObject({ ok: false, error: 'timeout' });
     behaviour = (response) => response.writeHead(200).write('...');
-    expect(await post()).toMatchObject({ ok: false, error: 'timeout' });
+    expect(await postHastily()).toMatchObject({ ok: false, error: 'timeout' });
   });
 
   it('takes an answer of any length for what its status says, and reads little of it', async () => {
