@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { cardCommand } from './card.command.js';
 import { checkCommand } from './check.command.js';
 import { type Config, environment, loadConfig, packageVersion } from './config/index.js';
+import { eraseCommand } from './erase.command.js';
 import { keysCommand } from './keys.command.js';
 import { migrateCommand } from './migrate.command.js';
 import { schemaCommand } from './schema.command.js';
@@ -21,7 +22,7 @@ const settings = () => {
   config = loadConfig(environment, file === undefined ? [] : ['--config', file]);
   return config;
 };
-for (const command of [migrateCommand, keysCommand, cardCommand, checkCommand, schemaCommand]) {
+for (const command of [migrateCommand, keysCommand, cardCommand, checkCommand, schemaCommand, eraseCommand]) {
   parley.addCommand(command(settings));
 }
 

@@ -10,17 +10,40 @@ import { AnonymousAuthenticator, AuditLog, Authenticator } from '../auth/index.j
 import { Config } from '../config/index.js';
 import { Approvals } from '../messaging/index.js';
 import { A2AError, type Task, TaskSchema, TaskState } from '../protocol/index.js';
+import { type WaitingQuery, WaitingStore, type WaitingTask } from '../tasks/index.js';
 import { ApprovalController } from './approval.controller.js';
 import { OperatorGuard } from './operator.guard.js';
 
 const TOKEN = 'correct-horse';
 const given: { taskId: string; approval: Approval }[] = [];
 
+const answers: string[][] = [];
+const asked: WaitingQuery[] = [];
+
+/** Three tasks wait, one second after another. */
+class ThreeWaiting extends WaitingStore {
+  async waiting(query: WaitingQuery): Promise<WaitingTask[]> {
+    asked.push(query);
+    const all = [1, 2, 3].map((n) => ({
+      task: create(TaskSchema, { id: `00000000-0000-4000-8000-00000000000${n}` }),
+      version: 1,
+      scope: { agent: 'echo', organisation: 'acme', owner: 'ann' },
+      since: n * 1000,
+    }));
+    return all.filter(({ since }) => since > (query.after?.since ?? 0)).slice(0, query.limit);
+  }
+}
+
 class RecordingApprovals extends Approvals {
   async resolve(taskId: string, approval: Approval): Promise<Task> {
     if (taskId === 'unknown') throw new A2AError('taskNotFound');
     if (taskId === 'broken') throw new Error('password=x');
     given.push({ taskId, approval });
+    return create(TaskSchema, { id: taskId, status: { state: TaskState.WORKING } });
+  }
+
+  async answer(taskId: string, text: string, by: string): Promise<Task> {
+    answers.push([taskId, text, by]);
     return create(TaskSchema, { id: taskId, status: { state: TaskState.WORKING } });
   }
 }
@@ -34,6 +57,7 @@ async function start(env: Record<string, string>): Promise<NestFastifyApplicatio
       { provide: Authenticator, useValue: new AnonymousAuthenticator() },
       { provide: AuditLog, useValue: new FakeAudit() },
       { provide: Approvals, useClass: RecordingApprovals },
+      { provide: WaitingStore, useClass: ThreeWaiting },
       { provide: Config, useValue: config },
     ],
   })
@@ -78,6 +102,13 @@ describe("An operator's approval", () => {
     await post({ body: JSON.stringify({ approved: false, by: 'ann', reason: 'frozen' }) });
 
     expect(given[0]?.approval).toEqual({ approved: false, by: 'ann', reason: 'frozen' });
+  });
+
+  it('answers a task that waits for input', async () => {
+    await post({ body: JSON.stringify({ answer: 'main', by: 'ann' }) });
+
+    expect(answers).toEqual([['t1', 'main', 'ann']]);
+    expect(given).toEqual([]);
   });
 
   it.each([
@@ -126,5 +157,39 @@ describe("An operator's approval", () => {
     } finally {
       await closed.close();
     }
+  });
+});
+
+describe('The list of waiting tasks', () => {
+  const get = async (query: string, authorization = `Bearer ${TOKEN}`) => {
+    const response = await fetch(`${await app.getUrl()}/operator/approvals?${query}`, {
+      headers: { authorization },
+    });
+    return {
+      status: response.status,
+      body: (await response.json()) as { waiting: { since: string }[]; nextPageToken: string },
+    };
+  };
+
+  it('comes in pages, who waited longest first, with agent and caller', async () => {
+    const first = await get('pageSize=2&agent=echo&state=TASK_STATE_AUTH_REQUIRED');
+    const second = await get(`pageSize=2&pageToken=${first.body.nextPageToken}`);
+
+    expect(asked.at(-2)).toMatchObject({ agent: 'echo', state: TaskState.AUTH_REQUIRED, limit: 3 });
+    expect(first.body.waiting).toHaveLength(2);
+    expect(first.body.waiting[0]).toMatchObject({ agent: 'echo', organisation: 'acme', caller: 'ann' });
+    expect(second.body.waiting.map(({ since }) => since)).toEqual(['1970-01-01T00:00:03.000Z']);
+    expect(second.body.nextPageToken).toBe('');
+  });
+
+  it.each(['pageSize=0', 'pageToken=nonsense', 'state=TASK_STATE_WORKING', 'agnt=echo'])(
+    'refuses %s',
+    async (query) => {
+      expect((await get(query)).status).toBe(400);
+    },
+  );
+
+  it('is for operators alone', async () => {
+    expect((await get('', 'Bearer wrong')).status).toBe(401);
   });
 });

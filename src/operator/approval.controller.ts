@@ -1,21 +1,62 @@
-import { Body, Controller, Header, HttpCode, Param, Post, Req, UseGuards } from '@nestjs/common';
+import { Body, Controller, Get, Header, HttpCode, Param, Post, Query, Req, UseGuards } from '@nestjs/common';
 import { AuditLog, operatorNamed } from '../auth/index.js';
 import { Approvals } from '../messaging/index.js';
-import { A2AError, encodeMessageText, TaskSchema } from '../protocol/index.js';
-import { ApprovalRequest } from './approval.request.js';
+import {
+  A2AError,
+  encodeMessage,
+  encodeMessageText,
+  invalidField,
+  TaskSchema,
+  TaskState,
+} from '../protocol/index.js';
+import { WaitingStore, type WaitingTask } from '../tasks/index.js';
+import { ApprovalRequest, WaitingRequest } from './approval.request.js';
 import { readBody } from './operator.body.js';
 import { OperatorGuard, type OperatorRequest } from './operator.guard.js';
 
 const TASK_ID = /^[\x21-\x7e]{1,200}$/;
 
-/** `POST /operator/approvals/{taskId}`: answers a task that waits in AUTH_REQUIRED, and shows it. */
+const STATES = {
+  TASK_STATE_INPUT_REQUIRED: TaskState.INPUT_REQUIRED,
+  TASK_STATE_AUTH_REQUIRED: TaskState.AUTH_REQUIRED,
+} as const;
+
+/**
+ * `GET /operator/approvals`: the tasks that wait for input or an approval, whoever called; the one that has
+ * waited longest first. `POST /operator/approvals/{taskId}`: answers one of them, and shows it.
+ */
 @Controller('operator/approvals')
 @UseGuards(OperatorGuard)
 export class ApprovalController {
   constructor(
     private readonly approvals: Approvals,
+    private readonly tasks: WaitingStore,
     private readonly audit: AuditLog,
   ) {}
+
+  @Get()
+  @Header('Cache-Control', 'no-store')
+  async list(@Query() query: unknown): Promise<object> {
+    const { pageSize, pageToken, state, ...filter } = readBody(WaitingRequest, query);
+    const after = pageToken === undefined ? undefined : open(pageToken);
+    const found = await this.tasks.waiting({
+      ...filter,
+      state: state && STATES[state],
+      after,
+      limit: pageSize + 1,
+    });
+    const page = found.slice(0, pageSize);
+    return {
+      waiting: page.map(({ task, scope, since }) => ({
+        agent: scope.agent,
+        organisation: scope.organisation,
+        caller: scope.owner,
+        since: new Date(since).toISOString(),
+        task: encodeMessage(TaskSchema, task),
+      })),
+      nextPageToken: found.length > pageSize ? seal(page.at(-1)!) : '',
+    };
+  }
 
   @Post(':taskId')
   @HttpCode(200)
@@ -27,12 +68,27 @@ export class ApprovalController {
     @Req() { operator }: OperatorRequest,
   ): Promise<string> {
     if (!TASK_ID.test(taskId)) throw new A2AError('taskNotFound');
-    const approval = readBody(ApprovalRequest, body);
+    const { answer, ...approval } = readBody(ApprovalRequest, body);
     // An operator who is known cannot sign as somebody else.
     const by = operator ?? approval.by;
-    const task = await this.approvals.resolve(taskId, { ...approval, by });
-    const reason = approval.approved ? 'approved' : 'refused';
+    const task =
+      answer === undefined
+        ? await this.approvals.resolve(taskId, { ...approval, by })
+        : await this.approvals.answer(taskId, answer, by);
+    const reason = answer === undefined ? (approval.approved ? 'approved' : 'refused') : 'answered';
     this.audit.record({ act: 'approval', principal: operatorNamed(by), taskId, reason });
     return encodeMessageText(TaskSchema, task);
   }
+}
+
+/** A place in the list. It grants nothing that the operator does not see anyway, so it is not signed. */
+function seal({ since, task }: WaitingTask): string {
+  return Buffer.from(`${since}/${task.id}`).toString('base64url');
+}
+
+function open(token: string): { since: number; id: string } {
+  const [, since, id] =
+    /^(\d{1,15})\/([0-9a-f-]{36})$/.exec(Buffer.from(token, 'base64url').toString()) ?? [];
+  if (since === undefined || id === undefined) throw invalidField('pageToken', 'is not a token of this list');
+  return { since: Number(since), id };
 }

@@ -2,12 +2,22 @@ import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/index.js';
 import { MessagingModule } from '../messaging/index.js';
 import { PushModule } from '../push/index.js';
+import { TasksModule } from '../tasks/index.js';
 import { ApprovalController } from './approval.controller.js';
 import { DeliveryController, ReceiverController } from './delivery.controller.js';
+import { ErasureController } from './erasure.controller.js';
 import { KeyController } from './key.controller.js';
+import { LogController } from './log.controller.js';
 
 @Module({
-  imports: [AuthModule, MessagingModule, PushModule],
-  controllers: [ApprovalController, DeliveryController, KeyController, ReceiverController],
+  imports: [AuthModule, MessagingModule, PushModule, TasksModule],
+  controllers: [
+    ApprovalController,
+    DeliveryController,
+    ErasureController,
+    KeyController,
+    LogController,
+    ReceiverController,
+  ],
 })
 export class OperatorModule {}

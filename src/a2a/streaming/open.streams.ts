@@ -1,6 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Config } from '../../config/index.js';
 import type { EventStream } from '../../protocol/index.js';
+import { observe } from '../../telemetry/index.js';
 import type { Call } from '../call.js';
 import { endSpan } from '../call.span.js';
 import { Faults } from '../faults.js';
@@ -17,7 +18,9 @@ export class OpenStreams implements BeforeApplicationShutdown {
   constructor(
     private readonly faults: Faults,
     private readonly config: Config,
-  ) {}
+  ) {
+    observe('a2a.server.streams.open', (tell) => tell(this.count, {}));
+  }
 
   get count(): number {
     return this.#calls.size;

@@ -1,0 +1,36 @@
+import { NestFactory } from '@nestjs/core';
+import { Command } from 'commander';
+import { type Config, ConfigModule } from './config/index.js';
+import { DatabaseModule } from './database/index.js';
+import { withDatabase } from './database.session.js';
+import {
+  type ErasureReceipt,
+  ErasureStore,
+  type ErasureSubject,
+  TASK_ENTITIES,
+  TasksModule,
+} from './tasks/index.js';
+
+/** `parley erase`: takes all data of a caller away and prints the receipt. */
+export function eraseCommand(settings: () => Config): Command {
+  return new Command('erase')
+    .description("Remove a caller's tasks, messages, artifacts and push configs, and print the receipt")
+    .requiredOption('--subject <text>', 'the caller')
+    .option('--organisation <text>', 'the organisation of the caller', '')
+    .option('--by <text>', 'who asks for it', 'operator')
+    .action(async ({ by, ...subject }: ErasureSubject & { by: string }) => {
+      const receipt = await withDatabase(settings(), (config) => erase(config, subject, by));
+      process.stdout.write(`${JSON.stringify(receipt, undefined, 2)}\n`);
+    });
+}
+
+async function erase(config: Config, subject: ErasureSubject, by: string): Promise<ErasureReceipt> {
+  const imports = [ConfigModule.with(config), DatabaseModule.with([...TASK_ENTITIES]), TasksModule];
+  const context = { module: class ErasureModule {}, imports };
+  const app = await NestFactory.createApplicationContext(context, { logger: false, abortOnError: false });
+  try {
+    return await app.get(ErasureStore, { strict: false }).erase(subject, by);
+  } finally {
+    await app.close();
+  }
+}

@@ -1,0 +1,30 @@
+import { Body, Controller, Get, Header, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
+import { z } from 'zod';
+import { type ErasureReceipt, ErasureStore } from '../tasks/index.js';
+import { readBody } from './operator.body.js';
+import { OperatorGuard, type OperatorRequest } from './operator.guard.js';
+
+const ErasureRequest = z.strictObject({
+  organisation: z.string().max(200).default(''),
+  subject: z.string().min(1).max(1000),
+});
+
+/** `POST /operator/erasures` takes all data of a caller away and gives the receipt; `GET` lists the receipts. */
+@Controller('operator/erasures')
+@UseGuards(OperatorGuard)
+export class ErasureController {
+  constructor(private readonly store: ErasureStore) {}
+
+  @Post()
+  @HttpCode(200)
+  @Header('Cache-Control', 'no-store')
+  erase(@Body() body: unknown, @Req() { operator = 'operator' }: OperatorRequest): Promise<ErasureReceipt> {
+    return this.store.erase(readBody(ErasureRequest, body), operator);
+  }
+
+  @Get()
+  @Header('Cache-Control', 'no-store')
+  async list(): Promise<{ readonly erasures: readonly ErasureReceipt[] }> {
+    return { erasures: await this.store.receipts() };
+  }
+}
