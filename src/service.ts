@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { configureHttp, connectGrpc, httpAdapter } from './a2a/index.js';
+import { configureHttp, connectGrpc, httpAdapter, TlsFiles } from './a2a/index.js';
 import { AgentRegistry, Callbacks } from './agents/index.js';
 import { AppModule } from './app.module.js';
 import { CardService } from './cards/index.js';
@@ -46,9 +46,11 @@ export async function startService(given: Config, logger: PinoLogger): Promise<S
     const config = embedded
       ? new Config({ ...given, ...localSecrets(given), databaseUrl: embedded.url })
       : given;
-    const app = await createApplication(config, logger);
+    const tls = TlsFiles.load(config);
+    if (tls) undo.push(async () => tls.stop());
+    const app = await createApplication(config, tls, logger);
     undo.push(() => app.close());
-    const addresses = await listen(app, config);
+    const addresses = await listen(app, config, tls);
     undo.push(async () => app.get(Readiness).drain());
     const data = embedded ? `${embedded.folder} (embedded Postgres)` : `Postgres at ${place(config)}`;
     const agents = agentIds(app.get(AgentRegistry));
@@ -59,11 +61,15 @@ export async function startService(given: Config, logger: PinoLogger): Promise<S
   }
 }
 
-async function createApplication(config: Config, logger: PinoLogger): Promise<NestFastifyApplication> {
+async function createApplication(
+  config: Config,
+  tls: TlsFiles | undefined,
+  logger: PinoLogger,
+): Promise<NestFastifyApplication> {
   const options = { logger, abortOnError: false, bodyParser: false };
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.with(config, logger),
-    httpAdapter(config),
+    httpAdapter(config, tls),
     options,
   );
   configureHttp(app, config);
@@ -71,8 +77,8 @@ async function createApplication(config: Config, logger: PinoLogger): Promise<Ne
 }
 
 /** gRPC first, then HTTP, then the cards, which say where both are. */
-async function listen(app: NestFastifyApplication, config: Config) {
-  const grpc = connectGrpc(app, config);
+async function listen(app: NestFastifyApplication, config: Config, tls: TlsFiles | undefined) {
+  const grpc = connectGrpc(app, config, tls);
   await app.startAllMicroservices();
   await app.listen(config.httpPort, config.host);
   const { port } = app.getHttpServer().address() as AddressInfo;
@@ -83,7 +89,7 @@ async function listen(app: NestFastifyApplication, config: Config) {
     pushNotifications: pushIsOn(config),
   });
   app.get(Callbacks).listenAt(publicUrl(config, port));
-  const listener = { host: config.host, publicUrl: undefined, publicGrpc: undefined };
+  const listener = { ...config, publicUrl: undefined, publicGrpc: undefined };
   return { httpUrl: publicUrl(listener, port), grpcAddress: publicGrpc(listener, grpc.port) };
 }
 

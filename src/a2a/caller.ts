@@ -1,3 +1,4 @@
+import type { PeerCertificate } from 'node:tls';
 import type { Credentials } from '../auth/index.js';
 import type { ParameterSource } from '../protocol/index.js';
 
@@ -16,6 +17,11 @@ export abstract class Caller implements Credentials, ParameterSource {
 
   /** Where the client calls from, as far as proxies are trusted. */
   get address(): string | undefined {
+    return undefined;
+  }
+
+  /** The client certificate of the connection, if it has been verified. */
+  get certificate(): PeerCertificate | undefined {
     return undefined;
   }
 

@@ -1,4 +1,6 @@
+import type { PeerCertificate } from 'node:tls';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { verifiedCertificate } from '../auth/index.js';
 import { Caller } from './caller.js';
 
 /** The other end of an HTTP call. That it has left is known from the response: the request closes once it is read. */
@@ -17,6 +19,10 @@ export class HttpCaller extends Caller {
 
   override get address(): string {
     return this.request.ip;
+  }
+
+  override get certificate(): PeerCertificate | undefined {
+    return verifiedCertificate(this.request);
   }
 
   override query(name: string): string | undefined {

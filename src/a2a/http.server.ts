@@ -1,5 +1,6 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Server as TlsServer } from 'node:tls';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config/index.js';
@@ -7,13 +8,15 @@ import { Faults } from './faults.js';
 import { bodyCollector } from './http.body.js';
 import { HttpCaller } from './http.caller.js';
 import { HttpFaults, httpAnswer } from './http.faults.js';
+import type { TlsFiles } from './tls.files.js';
 
 /** Ids may have 200 characters, each of them encoded. */
 const LONGEST_PARAMETER = 1024;
 
 /** The HTTP server, to be given to `NestFactory.create` together with `bodyParser: false`. */
-export function httpAdapter({ trustedProxies, maxBodyBytes }: Config): FastifyAdapter {
-  return new FastifyAdapter({
+export function httpAdapter({ trustedProxies, maxBodyBytes }: Config, tls?: TlsFiles): FastifyAdapter {
+  const adapter = new FastifyAdapter({
+    https: tls ? { ...tls.context, ...tls.handshake } : null,
     bodyLimit: maxBodyBytes,
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     forceCloseConnections: true,
@@ -25,7 +28,9 @@ export function httpAdapter({ trustedProxies, maxBodyBytes }: Config): FastifyAd
     rewriteUrl: ({ url }: IncomingMessage) => (url ?? '/').replace(/\/jsonrpc\/(?=$|\?)/, '/jsonrpc'),
     frameworkErrors: refuseUrl,
     clientErrorHandler: refuseBytes,
-  });
+  } as object);
+  tls?.onChange((context) => (adapter.getHttpServer() as unknown as TlsServer).setSecureContext(context));
+  return adapter;
 }
 
 /** Bodies of any type up to the limit, and an answer in JSON to whatever HTTP refuses. */

@@ -1,3 +1,4 @@
+import type { PeerCertificate } from 'node:tls';
 import type { OperationName, Principal } from '../protocol/index.js';
 
 /** What a caller shows of itself. Each binding gives its own: HTTP headers or gRPC metadata. */
@@ -6,6 +7,8 @@ export interface Credentials {
   header(name: string): string | undefined;
   /** Where the caller calls from, as far as proxies are trusted. */
   readonly address?: string;
+  /** The client certificate of the connection, if it has been verified. */
+  readonly certificate?: PeerCertificate;
 }
 
 /** Tells who calls. */

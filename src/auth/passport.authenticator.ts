@@ -6,6 +6,7 @@ import { API_KEY_PREFIX } from './api-key.js';
 import { ApiKeyStrategy } from './api-key.strategy.js';
 import { Authenticator, type Credentials } from './authenticator.js';
 import { challenge } from './challenge.js';
+import { certificateHolder } from './client.certificate.js';
 import { FailedLogins } from './failed.logins.js';
 import { JwtStrategy } from './jwt.strategy.js';
 import { RefusedCredential } from './refused.credential.js';
@@ -17,7 +18,7 @@ const BEARER = /^bearer +(\S+)$/i;
 
 /**
  * Asks passport's strategies who calls: `Authorization: Bearer` with a JWT or an API key, or `X-API-Key`.
- * Authorization wins where both are there.
+ * Authorization wins where both are there, and either wins over a client certificate.
  */
 @Injectable()
 export class PassportAuthenticator extends Authenticator {
@@ -37,8 +38,13 @@ export class PassportAuthenticator extends Authenticator {
     const scope = operation && config.scopeNames[SCOPE_OF[operation]];
     try {
       const token = tokenOf(credentials);
-      if (token === undefined)
-        throw new A2AError('unauthenticated', { challenge: challenge(config, { scope }) });
+      if (token === undefined) {
+        const { certificate } = credentials;
+        if (!certificate || config.tlsClientCa === undefined)
+          throw new A2AError('unauthenticated', { challenge: challenge(config, { scope }) });
+        const principal = certificateHolder(certificate, config);
+        return actingFor(credentials.header(SUBJECT_HEADER), { principal, actsForOthers: false, until: 0 });
+      }
       const verified = this.#verified.get(token) ?? (await this.#verify(token, credentials));
       return actingFor(credentials.header(SUBJECT_HEADER), verified);
     } catch (error) {

@@ -21,7 +21,7 @@ export function securityOf(config: Config, pushNotifications: boolean, agentScop
   } satisfies CardInit;
 }
 
-function schemesOf({ oidcIssuers, apiKeys }: Config): Record<string, SchemeInit> {
+function schemesOf({ oidcIssuers, apiKeys, tlsClientCa }: Config): Record<string, SchemeInit> {
   const schemes: Record<string, SchemeInit> = {};
   for (const [index, issuer] of oidcIssuers.entries()) {
     const openIdConnectUrl = `${issuer.replace(/\/+$/, '')}/.well-known/openid-configuration`;
@@ -39,6 +39,10 @@ function schemesOf({ oidcIssuers, apiKeys }: Config): Record<string, SchemeInit>
       description: 'Key that the operator has given out',
     };
     schemes.apiKey = { scheme: { case: 'apiKeySecurityScheme', value } };
+  }
+  if (tlsClientCa) {
+    const value = { description: 'Client certificate of an authority that the operator accepts' };
+    schemes.mtls = { scheme: { case: 'mtlsSecurityScheme', value } };
   }
   return schemes;
 }

@@ -4,6 +4,7 @@ import { readFlags } from './command.line.js';
 import { readConfigFile } from './config.file.js';
 import { Config } from './config.js';
 import { ConfigError, type ConfigProblem } from './config.problem.js';
+import { requiresCredentials } from './identity.js';
 import {
   BUILT_IN_AGENTS,
   flagOf,
@@ -111,7 +112,12 @@ function contradictions(values: Partial<SettingValues>): ConfigProblem[] {
     });
   }
   problems.push(...accessProblems(values));
-  const open = oidcIssuers.length === 0 && !apiKeys;
+  problems.push(...tlsProblems(values));
+  const open = !requiresCredentials({
+    oidcIssuers,
+    apiKeys: apiKeys ?? false,
+    tlsClientCa: values.tlsClientCa,
+  });
   if (host && !isLoopback(host) && open && insecureOpen === false) {
     problems.push({
       where: variableOf('host'),
@@ -119,6 +125,14 @@ function contradictions(values: Partial<SettingValues>): ConfigProblem[] {
     });
   }
   return problems;
+}
+
+function tlsProblems({ tlsCert, tlsKey, tlsClientCa }: Partial<SettingValues>): ConfigProblem[] {
+  const what = 'not set; give the certificate and its key, both or neither';
+  if (tlsCert && !tlsKey) return [{ where: variableOf('tlsKey'), what }];
+  if (tlsKey && !tlsCert) return [{ where: variableOf('tlsCert'), what }];
+  if (!tlsClientCa || tlsCert) return [];
+  return [{ where: variableOf('tlsCert'), what: 'not set; without TLS no client can show a certificate' }];
 }
 
 /** A slip in what keeps callers out must not let them in. */
@@ -129,7 +143,7 @@ function accessProblems(values: Partial<SettingValues>): ConfigProblem[] {
     agentOrganisations: Object.keys(agentOrganisations),
     agentScopes: Object.keys(agentScopes),
   };
-  const isOpen = values.oidcIssuers?.length === 0 && !values.apiKeys;
+  const isOpen = values.oidcIssuers?.length === 0 && !values.apiKeys && !values.tlsClientCa;
   return Object.entries(named).flatMap(([name, ids]) => {
     const where = variableOf(name);
     // What a folder holds is not known here.

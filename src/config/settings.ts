@@ -244,6 +244,33 @@ export const SETTINGS = {
     secret: true,
   }),
   apiKeys: setting(flag().default(false), 'true or false', 'Accept API keys'),
+  tlsCert: setting(
+    text('give a file').optional(),
+    'file',
+    'PEM file with the certificate of both listeners and the chain to its root; read again when it changes',
+    { otherwise: 'no TLS' },
+  ),
+  tlsKey: setting(text('give a file').optional(), 'file', 'PEM file with the key of the certificate', {
+    otherwise: 'no TLS',
+  }),
+  tlsClientCa: setting(
+    text('give a file').optional(),
+    'file',
+    "PEM file with the authorities whose clients' certificates are accepted as credentials",
+    { otherwise: 'client certificates are not asked for' },
+  ),
+  tlsClientSubject: setting(
+    oneOf(['CN', 'URI', 'DNS', 'email']).default('CN'),
+    'CN, URI, DNS or email',
+    'What of a client certificate names the caller: the common name or an alternative name',
+  ),
+  tlsClientScopes: setting(
+    list(text(), 'give scopes, separated by commas').default([
+      ...SCOPES.filter((scope) => scope.startsWith('a2a.')),
+    ]),
+    'list',
+    'Scopes that a client certificate gives',
+  ),
   privateAgents: setting(
     list(agentId(), 'give agent ids, separated by commas').default([]),
     'list',

@@ -77,7 +77,12 @@ describe.each(BINDINGS)('The extended card on %s', (binding) => {
 
   it('is for callers with a good credential alone, whether there is one or not (B63, S002-039)', async () => {
     for (const agent of ['guarded', 'plain', 'empty']) {
-      for (const headers of [{}, { 'x-api-key': 'wrong' }, { authorization: 'Bearer wrong' }]) {
+      const wrong: Record<string, string>[] = [
+        {},
+        { 'x-api-key': 'wrong' },
+        { authorization: 'Bearer wrong' },
+      ];
+      for (const headers of wrong) {
         expect((await ask(agent, headers)).reason).toBe('UNAUTHENTICATED');
       }
     }

@@ -1,6 +1,7 @@
 import { type DescMessage, fromBinary, fromJson, type JsonObject, type JsonValue } from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { Agent, fetch, type Response } from 'undici';
 import { ErrorInfoSchema } from '../../src/protocol/gen/google/rpc/error_details_pb.js';
 import { StatusSchema } from '../../src/protocol/gen/google/rpc/status_pb.js';
 import {
@@ -22,7 +23,16 @@ export interface ServiceAddress {
   readonly grpcAddress: string;
 }
 
+/** What a client trusts, and what it shows of itself, in PEM. */
+export interface ClientTls {
+  readonly ca: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
 export interface AnyCall {
+  /** The service speaks TLS. */
+  readonly tls?: ClientTls;
   readonly binding: Binding;
   readonly operation: OperationName;
   /** In ProtoJSON. The agent is its `tenant`. */
@@ -66,14 +76,18 @@ interface ErrorInfoJson {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-async function callJsonRpc(url: string, { operation, request = {}, headers }: AnyCall): Promise<Answer> {
+async function callJsonRpc(url: string, { operation, request = {}, headers, tls }: AnyCall): Promise<Answer> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: OPERATIONS[operation].name, params: request });
-  const [response, json] = await http(url, 'POST', { ...headers, 'content-type': 'application/json' }, body);
+  const [response, json] = await http(
+    url,
+    { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body },
+    tls,
+  );
   const { result, error } = json as { result?: JsonValue; error?: ErrorJson };
   return error ? failed(response, error, error.data) : { reply: result, status: response.status };
 }
 
-async function callRest(url: string, { operation, request = {}, headers }: AnyCall): Promise<Answer> {
+async function callRest(url: string, { operation, request = {}, headers, tls }: AnyCall): Promise<Answer> {
   const { tenant, ...fields } = request;
   const route = HTTP_ROUTES.find(
     (r) => r.operation === operation && r.pathFields.includes('tenant') === !!tenant,
@@ -88,18 +102,27 @@ async function callRest(url: string, { operation, request = {}, headers }: AnyCa
     : `?${new URLSearchParams(rest.map(([name, value]): [string, string] => [name, String(value)]))}`;
   const body = route.body ? JSON.stringify(Object.fromEntries(rest)) : undefined;
   const type: Record<string, string> = body ? { 'content-type': 'application/a2a+json' } : {};
-  const [response, json] = await http(url + path + query, route.method, { ...headers, ...type }, body);
+  const [response, json] = await http(
+    url + path + query,
+    { method: route.method, headers: { ...headers, ...type }, body },
+    tls,
+  );
   const { error } = json as { error?: ErrorJson };
   return error ? failed(response, error, error.details) : { reply: json, status: response.status };
 }
 
-async function http(url: string, method: string, headers: Record<string, string>, body?: string) {
+interface HttpRequest {
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+}
+
+async function http(url: string, { method, headers, body }: HttpRequest, tls?: ClientTls) {
   const leaving = new AbortController();
   const response = await fetch(url, {
-    method,
-    body,
-    headers: { 'a2a-version': '1.0', ...headers },
-    signal: leaving.signal,
+    ...{ method, body, headers: { 'a2a-version': '1.0', ...headers }, signal: leaving.signal },
+    // A connection of its own, closed with the answer: the next call may show another certificate.
+    ...(tls && { dispatcher: new Agent({ connect: { ...tls }, pipelining: 0 }) }),
   });
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
     const text = await response.text();
@@ -125,11 +148,14 @@ function failed(response: Response, error: ErrorJson, details: readonly ErrorInf
   };
 }
 
+const grpcTls = ({ ca, cert, key }: ClientTls) =>
+  credentials.createSsl(Buffer.from(ca), key ? Buffer.from(key) : null, cert ? Buffer.from(cert) : null);
+
 const METHODS = grpcServiceDefinition(A2AService);
 
 async function callGrpc(
   address: string,
-  { operation, request = {}, headers = {} }: AnyCall,
+  { operation, request = {}, headers = {}, tls }: AnyCall,
 ): Promise<Answer> {
   const { input, output, name } = OPERATIONS[operation] as {
     input: DescMessage;
@@ -139,7 +165,7 @@ async function callGrpc(
   const { path, requestSerialize, responseDeserialize } = METHODS[name]!;
   const metadata = new Metadata();
   for (const [key, value] of Object.entries({ 'a2a-version': '1.0', ...headers })) metadata.set(key, value);
-  const client = new Client(address, credentials.createInsecure());
+  const client = new Client(address, tls ? grpcTls(tls) : credentials.createInsecure());
   const message = fromJson(input, request);
   try {
     const reply = await new Promise<JsonValue>((resolve, reject) => {

@@ -1,11 +1,15 @@
-import type { Metadata } from '@grpc/grpc-js';
+import type { PeerCertificate } from 'node:tls';
+import type { Metadata, ServerUnaryCall } from '@grpc/grpc-js';
 import { Caller } from '../caller.js';
+
+type AuthContext = ReturnType<ServerUnaryCall<unknown, unknown>['getAuthContext']>;
 
 /** What both kinds of grpc-js server call have. */
 export interface ServerCall {
   readonly cancelled: boolean;
   readonly metadata: Metadata;
   getPeer(): string;
+  getAuthContext(): AuthContext;
   sendMetadata(metadata: Metadata): void;
   once(event: 'cancelled', listener: () => void): unknown;
 }
@@ -24,6 +28,11 @@ export class GrpcCaller extends Caller {
   /** Without its port, which is another one for each connection. */
   override get address(): string {
     return this.call.getPeer().replace(/:\d+$/, '');
+  }
+
+  /** grpc-js tells it only where it has been verified. */
+  override get certificate(): PeerCertificate | undefined {
+    return this.call.getAuthContext().sslPeerCertificate;
   }
 
   get gone(): boolean {

@@ -3,6 +3,8 @@ import { ReflectionService } from '@grpc/reflection';
 import { ServerGrpc } from '@nestjs/microservices';
 import { HealthImplementation } from 'grpc-health-check';
 import { A2AService, fileDescriptorProtos, grpcServiceDefinition, v03 } from '../../protocol/index.js';
+import type { TlsFiles } from '../tls.files.js';
+import { FileCredentials } from './file.credentials.js';
 
 /** One for each version. */
 const SERVICES = [A2AService, v03.A2AService];
@@ -28,6 +30,8 @@ export interface GrpcListener {
   readonly maxDepth: number;
   /** Clients may ask for the services and their types. */
   readonly reflection: boolean;
+  /** Undefined: connections are not encrypted. */
+  readonly tls?: TlsFiles;
 }
 
 /** Nest's gRPC transport with a server of our own making: limits, the real port, an end that waits, health, reflection. */
@@ -61,15 +65,14 @@ export class GrpcTransport extends ServerGrpc {
   }
 
   override async createClient(): Promise<Server> {
-    const { address, maxBytes } = this.listener;
+    const { address, maxBytes, tls } = this.listener;
+    const credentials = tls ? new FileCredentials(tls) : ServerCredentials.createInsecure();
     const server = new Server({
       ...CONNECTIONS,
       'grpc.max_receive_message_length': maxBytes,
     });
     this.#port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) =>
-        error ? reject(error) : resolve(port),
-      );
+      server.bindAsync(address, credentials, (error, port) => (error ? reject(error) : resolve(port)));
     });
     return server;
   }
