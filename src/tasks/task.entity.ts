@@ -23,7 +23,8 @@ export class TaskEntity {
   @Column('timestamptz', { name: 'cancel_requested_at', nullable: true }) cancelRequestedAt!: Date | null;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
   @Column('boolean', { default: false }) push!: boolean;
-  @Column('bigint', { default: () => '((pg_current_xact_id())::text)::bigint' }) changed!: string;
+  /** TypeORM compares defaults without their casts. */
+  @Column('bigint', { default: () => '((pg_current_xact_id()))' }) changed!: string;
   @Column('boolean', { default: false }) compacted!: boolean;
 }
 
