@@ -112,7 +112,16 @@ describe.runIf(isThere).each(['base', 'overlays/dev', 'overlays/production'])(`k
     for (const { name, containerPort } of container!.ports!) {
       expect([name, config.data[`PARLEY_${name.toUpperCase()}_PORT`]]).toEqual([name, `${containerPort}`]);
     }
-    expect(container!.ports!.map(({ name }) => name)).toEqual(expect.arrayContaining(['http', 'grpc']));
+    expect(container!.ports!.map(({ name }) => name)).toEqual(['http', 'grpc', 'metrics']);
+  });
+
+  it('is asked for metrics where they are', () => {
+    const service = one<Manifest & { spec: { ports: { name: string; targetPort: string }[] } }>('Service');
+    expect(service.spec.ports).toContainEqual(
+      expect.objectContaining({ name: 'metrics', targetPort: 'metrics' }),
+    );
+    const monitor = one<Manifest & { spec: { endpoints: { port: string }[] } }>('ServiceMonitor');
+    expect(monitor?.spec.endpoints.map(({ port }) => port) ?? ['metrics']).toEqual(['metrics']);
   });
 
   it('asks paths of health that exist', () => {
