@@ -57,7 +57,7 @@ async function findTargets() {
   );
 }
 
-async function startReplicas(dir, databaseUrl) {
+function makeReplicas(dir, databaseUrl) {
   const settings = {
     PARLEY_DATABASE_URL: databaseUrl,
     PARLEY_AGENTS: 'echo',
@@ -65,13 +65,10 @@ async function startReplicas(dir, databaseUrl) {
     PARLEY_DRAIN_MS: DRAIN_MS,
     PARLEY_LOG_FORMAT: 'json',
   };
-  const replicas = Array.from({ length: options.replicas }, (_, index) => {
+  return Array.from({ length: options.replicas }, (_, index) => {
     const name = `replica-${index + 1}`;
     return new Replica({ name, dir, settings: { ...settings, PARLEY_DATA_DIR: join(dir, name) }, client });
   });
-  // One after the other: the first one lays the tables.
-  for (const replica of replicas) await replica.launch();
-  return replicas;
 }
 
 /** Load and harm for the given time, then peace; resolves when the last client has its answer. */
@@ -134,9 +131,19 @@ async function chaosOnTargets() {
 async function chaosOnReplicas(dir) {
   const cluster = await startCluster({ dir, url: options.databaseUrl });
   const databaseUrl = await cluster.createDatabase();
-  let replicas = [];
+  const replicas = makeReplicas(dir, databaseUrl);
+  const clean = async () => {
+    await Promise.all(replicas.map((replica) => replica.retire()));
+    await cluster.dropDatabase(databaseUrl).catch(() => undefined);
+    await cluster.stop();
+  };
+  // Neither replicas nor a Postgres stay behind when somebody has seen enough.
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    process.once(signal, () => clean().finally(() => process.exit(130)));
+  }
   try {
-    replicas = await startReplicas(dir, databaseUrl);
+    // One after the other: the first one lays the tables.
+    for (const replica of replicas) await replica.launch();
     say(`${replicas.length} replicas are up, logs in ${dir}`);
     const faults = new Faults({
       random: new SeededRandom(options.seed),
@@ -154,10 +161,7 @@ async function chaosOnReplicas(dir) {
     report({ journal, faults, audit, accidents });
     return audit.passed && accidents.length === 0;
   } finally {
-    await Promise.all(replicas.filter(({ open }) => open).map((replica) => replica.kill()));
-    for (const replica of replicas) replica.close();
-    await cluster.dropDatabase(databaseUrl).catch(() => undefined);
-    await cluster.stop();
+    await clean();
   }
 }
 

@@ -21,6 +21,7 @@ export class Replica {
   /** Ends that nobody asked for, and ways down that were not clean. @type {string[]} */
   accidents = [];
   #process;
+  #retired = false;
 
   /** @param {{name: string, dir: string, settings: Record<string, unknown>, client: object}} given */
   constructor({ name, dir, settings, client }) {
@@ -46,7 +47,7 @@ export class Replica {
         await this.#start();
         break;
       } catch (error) {
-        if (start === STARTS) throw error;
+        if (start === STARTS || this.#retired) throw error;
       }
     }
     if (this.callers.length === 0) this.callers = await callersOf(this.url, this.given.client);
@@ -80,7 +81,10 @@ export class Replica {
     this.#process.signal('SIGCONT');
   }
 
-  close() {
+  /** Whatever it is at: it is gone after this, and does not come back. */
+  async retire() {
+    this.#retired = true;
+    if (this.#process) await this.kill();
     for (const caller of this.callers) caller.close();
   }
 
@@ -92,8 +96,8 @@ export class Replica {
       settings: { ...settings, ...this.ports },
       spawn: (args, options) => spawn(process.execPath, args, options),
     });
-    await started.until(async () => (await fetch(`${this.url}/health/live`)).ok);
     this.#process = started;
+    await started.until(async () => (await fetch(`${this.url}/health/live`)).ok);
     started.gone.then((end) => {
       if (this.#process !== started) return;
       this.accidents.push(`${this.name} ended by itself with ${end}`);

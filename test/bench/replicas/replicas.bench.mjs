@@ -51,12 +51,13 @@ async function measure(cluster, dir, name) {
     for (const replica of replicas) await replica.launch();
     return await CASES[name].measure({ replicas, databaseUrl, quick: options.quick });
   } finally {
-    await Promise.all(replicas.filter(({ open }) => open).map((replica) => replica.kill()));
-    for (const replica of replicas) replica.close();
+    await Promise.all(replicas.map((replica) => replica.retire()));
     await cluster.dropDatabase(databaseUrl);
   }
 }
 
+// Ctrl-C reaches the replicas too: the case fails and cleans up. The second one ends it at once.
+process.once('SIGINT', () => undefined);
 const dir = mkdtempSync(join(tmpdir(), 'parley-replicas-'));
 // On a root account Postgres runs as another user, who must get to its folder.
 chmodSync(dir, 0o755);
