@@ -102,12 +102,12 @@ class AgentsDocument {
     return [{ where: this.#where(path, base), what: `${missing}${issue.message}` }];
   }
 
-  #deadReferences(value: unknown, path: Path): ConfigProblem[] {
+  #deadReferences(value: unknown, path: Path, base: Path = path): ConfigProblem[] {
     if (typeof value === 'string') {
-      return missingReferences(value).map((what) => ({ where: this.#where(path), what }));
+      return missingReferences(value).map((what) => ({ where: this.#where(path, base), what }));
     }
     if (typeof value !== 'object' || value === null) return [];
-    return Object.entries(value).flatMap(([key, child]) => this.#deadReferences(child, [...path, key]));
+    return Object.entries(value).flatMap(([key, child]) => this.#deadReferences(child, [...path, key], base));
   }
 
   #where(path: Path, base: Path = path): string {

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Approval } from '../agents/index.js';
-import { type StreamResponse, StreamResponseSchema, TaskState } from '../protocol/index.js';
+import { Role, type StreamResponse, StreamResponseSchema, TaskState } from '../protocol/index.js';
 
 const KEY = 'parley.dev/approval';
 
@@ -20,6 +20,26 @@ export function approvalEvent(
         contextId: task.contextId,
         status: { state: TaskState.WORKING, timestamp: timestampFromMs(at) },
         metadata: { [KEY]: { approved, by, ...(reason ? { reason } : {}) } },
+      },
+    },
+  });
+}
+
+/** An operator's answer, as the caller's message it stands for; its metadata says who gave it. */
+export function answerEvent(
+  task: { id: string; contextId: string },
+  { messageId, text, by }: { messageId: string; text: string; by: string },
+): StreamResponse {
+  return create(StreamResponseSchema, {
+    payload: {
+      case: 'message',
+      value: {
+        messageId,
+        taskId: task.id,
+        contextId: task.contextId,
+        role: Role.USER,
+        parts: [{ content: { case: 'text', value: text } }],
+        metadata: { 'parley.dev/answeredBy': by },
       },
     },
   });

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Approval } from '../agents/index.js';
 import { A2AError, type Task, TaskState } from '../protocol/index.js';
-import { Clock, TaskFeed, TaskStore } from '../tasks/index.js';
-import { approvalEvent } from './approval.event.js';
+import { Clock, type Delivery, Ids, TaskFeed, TaskStore } from '../tasks/index.js';
+import { answerEvent, approvalEvent } from './approval.event.js';
 import { Approvals } from './approvals.js';
 import { TurnRunner } from './turn.runner.js';
 
@@ -14,24 +14,40 @@ export class TurnApprovals extends Approvals {
     private readonly feed: TaskFeed,
     private readonly clock: Clock,
     private readonly runner: TurnRunner,
+    private readonly ids: Ids,
   ) {
     super();
   }
 
   async resolve(taskId: string, approval: Approval): Promise<Task> {
-    const waiting = await this.store.find(taskId);
-    if (!waiting) throw new A2AError('taskNotFound', { metadata: { taskId } });
     const at = this.clock.now();
-    const delivered = await this.store.deliver({
-      taskId,
-      event: approvalEvent(waiting.stored.task, approval, at),
-      request: waiting.request,
+    return this.#deliver(taskId, 'an approval', (task) => ({
+      event: approvalEvent(task, approval, at),
       states: [TaskState.AUTH_REQUIRED],
       state: TaskState.WORKING,
       statusAt: at,
-    });
+    }));
+  }
+
+  answer(taskId: string, text: string, by: string): Promise<Task> {
+    return this.#deliver(taskId, 'input', (task) => ({
+      event: answerEvent(task, { messageId: this.ids.next(), text, by }),
+      states: [TaskState.INPUT_REQUIRED],
+    }));
+  }
+
+  /** Commits what the task waits for, then starts its next turn. */
+  async #deliver(
+    taskId: string,
+    what: string,
+    make: (task: Task) => Omit<Delivery, 'taskId' | 'request'>,
+  ): Promise<Task> {
+    const waiting = await this.store.find(taskId);
+    if (!waiting) throw new A2AError('taskNotFound', { metadata: { taskId } });
+    const { stored, request } = waiting;
+    const delivered = await this.store.deliver({ taskId, request, ...make(stored.task) });
     if (!delivered || delivered === 'duplicate') {
-      const message = 'The task does not wait for an approval';
+      const message = `The task does not wait for ${what}`;
       throw new A2AError('unsupportedOperation', { message, metadata: { taskId } });
     }
     this.feed.publish(taskId, [delivered.event]);

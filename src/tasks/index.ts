@@ -12,3 +12,4 @@ export * from './task.fold.js';
 export * from './task.state.js';
 export * from './task.store.js';
 export * from './tasks.module.js';
+export * from './waiting.store.js';

@@ -13,10 +13,12 @@ import { PostgresEventBus } from './postgres-event.bus.js';
 import { PostgresRetentionStore } from './postgres-retention.store.js';
 import { PAGE_SECRET } from './postgres-task.sql.js';
 import { PostgresTaskStore } from './postgres-task.store.js';
+import { PostgresWaitingStore } from './postgres-waiting.store.js';
 import { PushSignal } from './push.signal.js';
 import { RetentionStore } from './retention.store.js';
 import { TaskFeed } from './task.feed.js';
 import { TaskStore } from './task.store.js';
+import { WaitingStore } from './waiting.store.js';
 
 /** Tells this replica from all others, also from itself before a restart. Without spaces. */
 class ReplicaName {
@@ -28,6 +30,7 @@ class ReplicaName {
     PushSignal,
     { provide: Clock, useClass: SystemClock },
     { provide: Ids, useClass: TimeOrderedIds },
+    { provide: WaitingStore, useClass: PostgresWaitingStore },
     {
       provide: ReplicaName,
       inject: [Ids],
@@ -73,7 +76,18 @@ class ReplicaName {
       },
     },
   ],
-  exports: [PushSignal, Clock, Ids, TaskStore, RetentionStore, ErasureStore, EventBus, TaskFeed, PageTokens],
+  exports: [
+    PushSignal,
+    Clock,
+    Ids,
+    WaitingStore,
+    TaskStore,
+    RetentionStore,
+    ErasureStore,
+    EventBus,
+    TaskFeed,
+    PageTokens,
+  ],
 })
 export class TasksModule implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(

@@ -6,22 +6,22 @@ import { readEvent, UnreadableAnswer } from './plain.event.js';
 const DEEPEST = 100;
 
 /**
- * `POST /callbacks/{taskId}/{signature}`: an agent that answered 202 says what came of it, one event or a list of
+ * `POST /callbacks/{taskId}/{turn}/{signature}`: an agent that answered 202 says what came of it, one event or a list of
  * events. Needs no credential: the signature is one. 204 once it is stored, 410 when the task has ended.
  */
 @Controller('callbacks')
 export class CallbackController {
   constructor(private readonly callbacks: Callbacks) {}
 
-  @Post(':taskId/:signature')
+  @Post(':taskId/:turn/:signature')
   @HttpCode(204)
   async take(
-    @Param() { taskId, signature }: { taskId: string; signature: string },
+    @Param() { taskId, turn, signature }: Record<'taskId' | 'turn' | 'signature', string>,
     @Body() body: unknown,
     @Headers('idempotency-key') key?: string,
   ): Promise<void> {
     const events = eventsOf(body);
-    const posted = await this.callbacks.post({ taskId, signature, events, key });
+    const posted = await this.callbacks.post({ taskId, turn: Number(turn), signature, events, key });
     if (posted === 'taken') return;
     if (posted === 'unknown') throw new A2AError('notFound');
     throw new A2AError('unsupportedOperation', { message: 'The task has ended' });

@@ -1,3 +1,9 @@
+/** A turn of a task, named as `TurnContext.trigger` names it. */
+export interface CallbackTurn {
+  readonly taskId: string;
+  readonly turn: number;
+}
+
 /** One delivery to a callback address: JSON events, numbered in the order in which they came. */
 export interface CallbackDelivery {
   readonly n: number;
@@ -5,11 +11,10 @@ export interface CallbackDelivery {
 }
 
 /** What a callback address was sent. */
-export interface CallbackPost {
-  readonly taskId: string;
+export interface CallbackPost extends CallbackTurn {
   readonly signature: string;
   readonly events: readonly unknown[];
-  /** The same key for the same task counts once. */
+  /** The same key for the same turn counts once. */
   readonly key?: string;
 }
 
@@ -23,10 +28,10 @@ export type Posted = 'taken' | 'ended' | 'unknown';
 export abstract class Callbacks {
   /** Base URL of the service, once it is known. */
   abstract listenAt(url: string): void;
-  /** The signed address for a task; undefined before the service listens. */
-  abstract addressOf(taskId: string): Promise<string | undefined>;
+  /** The signed address for a turn; undefined before the service listens. */
+  abstract addressOf(turn: CallbackTurn): Promise<string | undefined>;
   /** @throws A2AError `unavailable` when it could not be stored */
   abstract post(post: CallbackPost): Promise<Posted>;
-  /** Deliveries for the task after number `n`, in order, as they come, until the signal aborts. */
-  abstract follow(taskId: string, n: number, signal: AbortSignal): AsyncIterable<CallbackDelivery>;
+  /** Deliveries for the turn after number `n`, in order, as they come, until the signal aborts. */
+  abstract follow(turn: CallbackTurn, n: number, signal: AbortSignal): AsyncIterable<CallbackDelivery>;
 }

@@ -48,7 +48,7 @@ export class HttpExecutor extends AgentExecutor {
       throw new AgentFailure('The service was interrupted while the agent was working.');
     }
     const headers = await backendHeaders(this.backend, turn, this.backend.url);
-    const callback = await this.callbacks.addressOf(turn.task.id);
+    const callback = await this.callbacks.addressOf({ taskId: turn.task.id, turn: turn.trigger });
     const response = await callBackend({
       url: this.backend.url,
       headers: {
@@ -88,12 +88,17 @@ export class HttpExecutor extends AgentExecutor {
 
   /** Events of a turn that the agent has taken, from the deliveries after number `read`. */
   async *#later(turn: TurnContext, read: number): AsyncIterable<AgentEvent> {
-    for await (const { n, events } of this.callbacks.follow(turn.task.id, read, turn.signal)) {
+    const { trigger, task, signal } = turn;
+    for await (const { n, events } of this.callbacks.follow(
+      { taskId: task.id, turn: trigger },
+      read,
+      signal,
+    )) {
       for (const event of events.map(readEvent)) {
         yield event;
         if (endsTurn(event)) return;
       }
-      yield noted({ trigger: turn.trigger, read: n });
+      yield noted({ trigger, read: n });
     }
   }
 

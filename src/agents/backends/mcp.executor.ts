@@ -42,10 +42,9 @@ export class McpExecutor extends AgentExecutor {
 
   async *execute(turn: TurnContext): AsyncIterable<AgentEvent> {
     const client = new Client({ name: 'parley', version: packageVersion() });
-    const close = () => void client.close().catch(() => {});
-    turn.signal.addEventListener('abort', close, { once: true });
+    const transport = await this.#transport(turn);
     try {
-      await client.connect(await this.#transport(turn), { signal: turn.signal });
+      await client.connect(transport, { signal: turn.signal });
       const { tools } = await client.listTools(undefined, { signal: turn.signal });
       const tool = tools.find(({ name }) => name === this.backend.tool);
       if (!tool) throw new AgentFailure(`The agent's server has no tool ${this.backend.tool}.`);
@@ -57,7 +56,9 @@ export class McpExecutor extends AgentExecutor {
       if (turn.signal.aborted || error instanceof AgentFailure) throw error;
       throw new AgentFailure("The agent's server failed.", { cause: error });
     } finally {
-      turn.signal.removeEventListener('abort', close);
+      // Ends what the server still does for us.
+      if (transport instanceof StreamableHTTPClientTransport)
+        await transport.terminateSession().catch(() => {});
       await client.close().catch(() => {});
     }
   }

@@ -1,7 +1,13 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { DatabaseUnavailable, type Postgres } from '../../database/index.js';
 import { A2AError, TaskState } from '../../protocol/index.js';
-import { type CallbackDelivery, type CallbackPost, Callbacks, type Posted } from './callbacks.js';
+import {
+  type CallbackDelivery,
+  type CallbackPost,
+  Callbacks,
+  type CallbackTurn,
+  type Posted,
+} from './callbacks.js';
 
 const POLL_MS = 500;
 const UNIQUE_VIOLATION = '23505';
@@ -9,21 +15,29 @@ const MOST_COLLISIONS = 20;
 const ENDED = [TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED];
 
 const SECRET = `SELECT value FROM deployment_secrets WHERE name = 'callback'`;
-/** The next number of the task: of two at once, one collides and comes again, so that none is passed over. */
+/** The next number of the turn: of two at once, one collides and comes again, so that none is passed over. */
 const POST = `
-  INSERT INTO agent_callbacks (task_id, n, key, events)
-  SELECT id, coalesce((SELECT max(n) FROM agent_callbacks WHERE task_id = $1), 0) + 1, $2, $3
-  FROM tasks WHERE id = $1 AND NOT state = ANY ($4)
-    AND NOT EXISTS (SELECT FROM agent_callbacks WHERE task_id = $1 AND key = $2)`;
-const IS_KNOWN = 'SELECT FROM agent_callbacks WHERE task_id = $1 AND key = $2';
-const AFTER = 'SELECT n, events FROM agent_callbacks WHERE task_id = $1 AND n > $2 ORDER BY n';
+  INSERT INTO agent_callbacks (task_id, turn, n, key, events)
+  SELECT id, $2, coalesce((SELECT max(n) FROM agent_callbacks WHERE task_id = $1 AND turn = $2), 0) + 1, $3, $4
+  FROM tasks WHERE id = $1 AND NOT state = ANY ($5)
+    AND NOT EXISTS (SELECT FROM agent_callbacks WHERE task_id = $1 AND turn = $2 AND key = $3)`;
+const IS_KNOWN = 'SELECT FROM agent_callbacks WHERE task_id = $1 AND turn = $2 AND key = $3';
+const AFTER = 'SELECT n, events FROM agent_callbacks WHERE task_id = $1 AND turn = $2 AND n > $3 ORDER BY n';
 const NEWEST = `
-  SELECT task_id, max(n) AS n FROM agent_callbacks WHERE task_id = ANY ($1::uuid[]) GROUP BY task_id`;
+  SELECT task_id, turn, max(n) AS n FROM agent_callbacks
+  WHERE task_id = ANY ($1::uuid[]) GROUP BY task_id, turn`;
 
-interface Waiter {
-  readonly taskId: string;
+interface Waiter extends CallbackTurn {
   n: number;
   wake: () => void;
+}
+
+interface CallbackRow extends Record<string, unknown> {
+  readonly task_id: string;
+  readonly turn: number;
+  readonly n: number;
+  readonly events: string;
+  readonly value: string;
 }
 
 /** Callbacks in a table. A turn that waits is woken at once by its own replica, by others at the next poll. */
@@ -41,19 +55,19 @@ export class PostgresCallbacks extends Callbacks {
     this.#url = url;
   }
 
-  async addressOf(taskId: string): Promise<string | undefined> {
+  async addressOf(of: CallbackTurn): Promise<string | undefined> {
     if (this.#url === undefined) return undefined;
-    return `${this.#url}/callbacks/${taskId}/${await this.#signature(taskId)}`;
+    return `${this.#url}/callbacks/${of.taskId}/${of.turn}/${await this.#signature(of)}`;
   }
 
-  async post({ taskId, signature, events, key }: CallbackPost): Promise<Posted> {
-    if (!isSame(signature, await this.#signature(taskId))) return 'unknown';
+  async post({ taskId, turn, signature, events, key }: CallbackPost): Promise<Posted> {
+    if (!isSame(signature, await this.#signature({ taskId, turn }))) return 'unknown';
     for (let collisions = 0; ; collisions++) {
       try {
-        const { rowCount } = await this.#query(POST, [taskId, key, JSON.stringify(events), ENDED]);
-        if (rowCount === 1) this.#wake(taskId);
+        const { rowCount } = await this.#query(POST, [taskId, turn, key, JSON.stringify(events), ENDED]);
+        if (rowCount === 1) this.#wake({ taskId, turn });
         if (rowCount === 1) return 'taken';
-        return (await this.#query(IS_KNOWN, [taskId, key])).rowCount === 1 ? 'taken' : 'ended';
+        return (await this.#query(IS_KNOWN, [taskId, turn, key])).rowCount === 1 ? 'taken' : 'ended';
       } catch (error) {
         const collided = (error as { code?: string }).code === UNIQUE_VIOLATION;
         if (!collided || collisions >= MOST_COLLISIONS) throw error;
@@ -61,8 +75,12 @@ export class PostgresCallbacks extends Callbacks {
     }
   }
 
-  async *follow(taskId: string, n: number, signal: AbortSignal): AsyncIterable<CallbackDelivery> {
-    const waiter: Waiter = { taskId, n, wake: () => {} };
+  async *follow(
+    { taskId, turn }: CallbackTurn,
+    n: number,
+    signal: AbortSignal,
+  ): AsyncIterable<CallbackDelivery> {
+    const waiter: Waiter = { taskId, turn, n, wake: () => {} };
     const wake = () => waiter.wake();
     signal.addEventListener('abort', wake);
     this.#waiters.add(waiter);
@@ -70,7 +88,7 @@ export class PostgresCallbacks extends Callbacks {
     try {
       while (!signal.aborted) {
         const woken = new Promise<void>((resolve) => (waiter.wake = resolve));
-        const { rows } = await this.#query(AFTER, [taskId, waiter.n]).catch(() => ({ rows: [] }));
+        const { rows } = await this.#query(AFTER, [taskId, turn, waiter.n]).catch(() => ({ rows: [] }));
         for (const row of rows) {
           waiter.n = row.n;
           yield { n: row.n, events: JSON.parse(row.events) as unknown[] };
@@ -92,27 +110,27 @@ export class PostgresCallbacks extends Callbacks {
   async #look(): Promise<void> {
     const ids = [...this.#waiters].map(({ taskId }) => taskId);
     const { rows } = await this.#query(NEWEST, [ids]).catch(() => ({ rows: [] }));
-    const newest = new Map(rows.map((row) => [row.task_id, row.n]));
-    for (const waiter of this.#waiters) if ((newest.get(waiter.taskId) ?? 0) > waiter.n) waiter.wake();
+    for (const row of rows) this.#wake({ taskId: row.task_id, turn: row.turn }, row.n);
   }
 
-  #wake(taskId: string): void {
-    for (const waiter of this.#waiters) if (waiter.taskId === taskId) waiter.wake();
+  #wake({ taskId, turn }: CallbackTurn, n = Number.POSITIVE_INFINITY): void {
+    for (const waiter of this.#waiters)
+      if (waiter.taskId === taskId && waiter.turn === turn && waiter.n < n) waiter.wake();
   }
 
-  async #signature(taskId: string): Promise<string> {
+  async #signature({ taskId, turn }: CallbackTurn): Promise<string> {
     this.#secret ??= this.#query(SECRET, []).then(({ rows }) => rows[0]!.value);
     this.#secret.catch(() => {
       this.#secret = undefined;
     });
     return createHmac('sha256', await this.#secret)
-      .update(taskId)
+      .update(`${taskId}/${turn}`)
       .digest('base64url');
   }
 
   async #query(text: string, values: unknown[]) {
     try {
-      return await this.postgres!.query<{ n: number; events: string; task_id: string; value: string }>({
+      return await this.postgres!.query<CallbackRow>({
         text,
         values,
       });

@@ -1,0 +1,3 @@
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+
+export declare function mcpServer(count: { now: number; ever: number }, die?: () => void): McpServer;

@@ -1,0 +1,49 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type Behaviour = 'hello' | 'stream' | 'ask' | 'auth' | 'wait' | 'silent' | 'die' | 'garbage' | 'big';
+
+/** A real back end of one kind, and how an operator writes it down. */
+export interface Stand {
+  readonly backend: Record<string, unknown>;
+  /** Turns that the other side works on right now. */
+  running(): number;
+  /** Turns that the other side was ever given. */
+  begun(): number;
+  close(): Promise<void>;
+}
+
+export interface TestServer {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** A server on a free port of loopback. Closing it breaks what is open. */
+export async function serve(listener: RequestListener): Promise<TestServer> {
+  const server: Server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** How much is going on, now and ever. */
+export class Count {
+  now = 0;
+  ever = 0;
+
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.now++;
+    this.ever++;
+    try {
+      return await work();
+    } finally {
+      this.now--;
+    }
+  }
+}
