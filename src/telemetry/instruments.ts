@@ -13,7 +13,7 @@ export interface Instrument {
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
-/** The closed list of metrics. Prometheus writes `_` for `.`, adds the unit, and `_total` to counters. */
+/** The closed list of metrics. Prometheus has `_` for `.`, and `_total` after counters. */
 export const INSTRUMENTS = {
   'a2a.server.operation.duration': {
     kind: 'histogram',
