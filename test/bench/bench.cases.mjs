@@ -27,10 +27,27 @@ export const CASES = [
     measure: ({ pid, url, grpcAddress }, quick) =>
       runLoad({ kind: 'get', url, grpcAddress, lanes: 32, ...times(quick), serverPid: pid }),
   },
+  knownCase('rs256', 'The same with a JWT, RS256'),
+  knownCase('es256', 'The same with a JWT, ES256'),
+  knownCase('key', 'The same with an API key'),
 ];
 
 function times(quick) {
   return quick ? { warmMs: 1_500, timedMs: 2_000 } : { warmMs: 3_000, timedMs: 6_000 };
+}
+
+function knownCase(kind, title) {
+  return {
+    name: `get-${kind}`,
+    title,
+    unit: 'requests/s',
+    subjects: ['parleyKnown'],
+    measure: ({ pid, url, grpcAddress, credentials }, quick) =>
+      runLoad({
+        ...{ kind: 'get', url, grpcAddress, lanes: 32, ...times(quick), serverPid: pid },
+        headers: credentials[kind],
+      }),
+  };
 }
 
 function sendCase(name, version, title, subjects) {
@@ -105,6 +122,9 @@ export const GOALS = [
   },
   ratioGoal('GetTask against grpc-js alone, requests/s', 'get', 'raw', 0.6),
   ratioGoal('GetTask against grpc-js alone, per CPU second', 'get', 'raw', 0.6, 'perCpuSecond'),
+  knownGoal('rs256', 'GetTask with a JWT (RS256) against without, per CPU second'),
+  knownGoal('es256', 'GetTask with a JWT (ES256) against without, per CPU second'),
+  knownGoal('key', 'GetTask with an API key against without, per CPU second'),
 ];
 
 function ratioGoal(title, name, other, least, figure = 'rate') {
@@ -113,6 +133,20 @@ function ratioGoal(title, name, other, least, figure = 'rate') {
     goal: `>= ${least.toFixed(2)} x`,
     value: (figures) => figures.medianRatio(name, 'parley', other, figure),
     met: (ratio) => ratio >= least,
+    show: (ratio) => `${ratio.toFixed(2)} x`,
+  };
+}
+
+function knownGoal(kind, title) {
+  return {
+    title,
+    goal: '>= 0.90 x',
+    value: (figures) => {
+      const known = figures.median(`get-${kind}`, 'parleyKnown', 'perCpuSecond');
+      const open = figures.median('get', 'parley', 'perCpuSecond');
+      return known && open && known / open;
+    },
+    met: (ratio) => ratio >= 0.9,
     show: (ratio) => `${ratio.toFixed(2)} x`,
   };
 }

@@ -90,10 +90,19 @@ export class GrpcLane {
 
 /** HPACK without its tables, but for the method and the scheme: names and values as they are. */
 function headerBlock(authority, path, headers) {
-  const literal = (text) => Buffer.concat([uint(text.length, 1), Buffer.from(text)]);
+  const literal = (text) => Buffer.concat([hpackLength(text.length), Buffer.from(text)]);
   const fields = Object.entries({ ':path': path, ':authority': authority, ...headers });
   const block = fields.flatMap(([name, value]) => [uint(0, 1), literal(name), literal(value)]);
   return Buffer.concat([Buffer.from([0x83, 0x86]), ...block]);
+}
+
+/** In seven bits, or those full and the rest in groups of seven (RFC 7541, 5.1). */
+function hpackLength(length) {
+  if (length < 127) return uint(length, 1);
+  const bytes = [127];
+  let rest = length - 127;
+  for (; rest >= 128; rest >>= 7) bytes.push((rest & 127) | 128);
+  return Buffer.from([...bytes, rest]);
 }
 
 function frame(type, flags, stream, payload) {

@@ -33,10 +33,16 @@ export class HttpLane {
   #wanted;
   #waiting;
 
-  /** @param {string} url where JSON-RPC is served @param {string} version of A2A */
-  constructor(url, version = '1.0') {
+  /**
+   * @param {string} url where JSON-RPC is served
+   * @param {string} version of A2A
+   * @param {Record<string, string>} headers to be sent along
+   */
+  constructor(url, version = '1.0', headers = {}) {
     const { hostname, port, host, pathname } = new URL(url);
-    this.#head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\na2a-version: ${version}\r\ncontent-type: application/json\r\n`;
+    const all = { host, 'a2a-version': version, 'content-type': 'application/json', ...headers };
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+    this.#head = `POST ${pathname} HTTP/1.1\r\n${lines.join('')}`;
     this.#socket = connect(Number(port), hostname).setNoDelay(true);
     this.#socket.on('data', (piece) => this.#read(piece));
     this.#socket.on('error', (error) => this.#waiting?.reject(error));
