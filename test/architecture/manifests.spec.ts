@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { loadConfig, unknownVariables } from '../../src/config/index.js';
 import { SETTINGS } from '../../src/config/settings.js';
+import { INSTRUMENTS } from '../../src/telemetry/instruments.js';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const source = (path: string) => readFileSync(ROOT + path, 'utf8');
@@ -122,6 +123,16 @@ describe.runIf(isThere).each(['base', 'overlays/dev', 'overlays/production'])(`k
     );
     const monitor = one<Manifest & { spec: { endpoints: { port: string }[] } }>('ServiceMonitor');
     expect(monitor?.spec.endpoints.map(({ port }) => port) ?? ['metrics']).toEqual(['metrics']);
+  });
+
+  it('is scaled by a metric that it has, where it is scaled', () => {
+    const scaler = one<Manifest & { spec: { metrics: { pods?: { metric: { name: string } } }[] } }>(
+      'HorizontalPodAutoscaler',
+    );
+    const names = scaler?.spec.metrics.flatMap(({ pods }) => pods?.metric.name ?? []) ?? [];
+    expect(names).toHaveLength(folder === 'overlays/dev' ? 0 : 1);
+    const known = Object.keys(INSTRUMENTS).map((name) => name.replaceAll('.', '_'));
+    expect(known).toEqual(expect.arrayContaining(names));
   });
 
   it('asks paths of health that exist', () => {
