@@ -142,23 +142,28 @@ export const CONTEXT = `
 SELECT t.version, t.snapshot, ${TAIL} FROM tasks t
 WHERE t.context_id = $1 AND ${SCOPE} ORDER BY t.created_at DESC, t.id DESC LIMIT $5`;
 
-/** $1 organisation, $2 owner, $3 agent, $4 context or null, $5 state or null, $6 status time or null, $7 and $8 the last row before, $9 limit. */
-export const LIST = `
+/** What a list may be narrowed to. */
+export type ListFilter = 'context_id' | 'state';
+
+/**
+ * A page and the count of all matches: $1..$3 scope, $4 the oldest status time, $5 and $6 the last row before,
+ * $7 limit, then a value for each filter. A statement holds the filters that its list has and no others: a plan
+ * that has to do for every list reads all of the caller's tasks to find a page far down.
+ */
+export function list(filters: readonly ListFilter[]): string {
+  const narrowed = filters.map((column, index) => ` AND t.${column} = $${8 + index}`).join('');
+  const matches = `t.organisation = $1 AND t.owner = $2 AND t.agent = $3 AND NOT t.direct
+    AND t.status_at >= $4::timestamptz${narrowed}`;
+  return `
 WITH page AS (
   SELECT t.id, t.version, t.status_at, t.snapshot, ${TAIL} FROM tasks t
-  WHERE t.organisation = $1 AND t.owner = $2 AND t.agent = $3 AND NOT t.direct
-    AND ($4::text IS NULL OR t.context_id = $4) AND ($5::smallint IS NULL OR t.state = $5)
-    AND ($6::timestamptz IS NULL OR t.status_at >= $6)
-    AND ($7::timestamptz IS NULL OR (t.status_at, t.id) < ($7, $8::uuid))
-  ORDER BY t.status_at DESC, t.id DESC LIMIT $9
+  WHERE ${matches} AND (t.status_at, t.id) < ($5::timestamptz, $6::uuid)
+  ORDER BY t.status_at DESC, t.id DESC LIMIT $7
 )
-SELECT (
-  SELECT count(*) FROM tasks t
-  WHERE t.organisation = $1 AND t.owner = $2 AND t.agent = $3 AND NOT t.direct
-    AND ($4::text IS NULL OR t.context_id = $4) AND ($5::smallint IS NULL OR t.state = $5)
-    AND ($6::timestamptz IS NULL OR t.status_at >= $6)
-) AS total, page.* FROM (SELECT 1) AS one LEFT JOIN page ON true
+SELECT (SELECT count(*) FROM tasks t WHERE ${matches}) AS total, page.*
+FROM (SELECT 1) AS one LEFT JOIN page ON true
 ORDER BY page.status_at DESC, page.id DESC`;
+}
 
 /** $1..$3 scope, $4 and $5 the last row before, $6 limit. */
 export const CHANGES = `

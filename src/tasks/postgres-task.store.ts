@@ -146,14 +146,17 @@ export class PostgresTaskStore extends TaskStore {
 
   async list({ scope, contextId, state, statusAfter, limit, after }: TaskQuery): Promise<TaskPage> {
     type Row = TaskRow & { id: string | null; status_at: Date; total: number };
-    const rows = await this.#rows<Row>('list', sql.LIST, [
+    const filters: [sql.ListFilter, unknown][] = [];
+    if (contextId !== undefined) filters.push(['context_id', contextId]);
+    if (state !== undefined) filters.push(['state', state]);
+    const names = filters.map(([name]) => name);
+    const rows = await this.#rows<Row>(['list', ...names].join('-'), sql.list(names), [
       ...owner(scope),
-      contextId ?? null,
-      state ?? null,
-      statusAfter === undefined ? null : new Date(statusAfter),
-      after ? new Date(after.statusAt) : null,
-      after?.id ?? null,
+      statusAfter === undefined ? '-infinity' : new Date(statusAfter),
+      after ? new Date(after.statusAt) : 'infinity',
+      after?.id ?? NIL,
       limit + 1,
+      ...filters.map(([, value]) => value),
     ]);
     const tasks = rows
       .filter((row) => row.id !== null)

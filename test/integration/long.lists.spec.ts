@@ -1,0 +1,92 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TaskState } from '../../src/protocol/index.js';
+import { type ListFilter, list } from '../../src/tasks/postgres-task.sql.js';
+import { House, type Replica } from '../support/house.js';
+import { insertTasks } from '../support/task.rows.mjs';
+
+const COUNT = 100_000;
+const scope = { organisation: '', owner: 'owner-0', agent: 'echo' };
+
+let house: House;
+let replica: Replica;
+let client: pg.Client;
+beforeAll(async () => {
+  house = await House.open();
+  client = new pg.Client({ connectionString: house.url });
+  await client.connect();
+  await insertTasks(client, { count: COUNT, days: 30 });
+  await client.query('VACUUM ANALYZE tasks');
+  replica = house.replica({ script: async function* () {} });
+}, 300_000);
+afterAll(async () => {
+  await client?.end();
+  await house?.close();
+});
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Shared Hit Blocks': number;
+  readonly 'Shared Read Blocks': number;
+  readonly Plans?: Plan[];
+}
+
+/** Blocks that the page itself costs, in the plan that serves every call: the one under the limit. */
+async function blocksOfPage(filters: readonly ListFilter[], values: readonly unknown[]): Promise<number> {
+  const name = ['page', ...filters].join('_');
+  await client.query('SET plan_cache_mode = force_generic_plan');
+  await client.query(`PREPARE ${name} AS ${list(filters)}`);
+  const given = values.map((value) => (typeof value === 'number' ? value : `'${value}'`));
+  const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE ${name} (${given})`);
+  await client.query(`DEALLOCATE ${name}`);
+  const find = (plan: Plan): Plan | undefined =>
+    plan['Node Type'] === 'Limit' ? plan : plan.Plans?.map(find).find((found) => found !== undefined);
+  const page = find(rows[0]['QUERY PLAN'][0].Plan)!;
+  return page['Shared Hit Blocks'] + page['Shared Read Blocks'];
+}
+
+/** The row of that many places down the list. */
+async function rowAt(depth: number) {
+  const { rows } = await client.query<{ id: string; status_at: Date }>(
+    'SELECT id, status_at FROM tasks ORDER BY status_at DESC, id DESC OFFSET $1 LIMIT 1',
+    [depth],
+  );
+  return rows[0]!;
+}
+
+describe(`A list of ${COUNT} tasks`, () => {
+  it.each([0, 50_000, COUNT - 1_000])(
+    'has a page that costs the same however far down it is: %i (S002-107)',
+    async (depth) => {
+      const { id, status_at } = await rowAt(depth);
+      const owner = [scope.organisation, scope.owner, scope.agent];
+      const blocks = await blocksOfPage([], [...owner, '-infinity', status_at.toISOString(), id, 51]);
+      expect(blocks).toBeLessThan(120);
+    },
+  );
+
+  it('has one whatever the list is narrowed to (S002-107)', async () => {
+    const { id } = await rowAt(70_000);
+    const { rows } = await client.query<{ context_id: string }>(
+      'SELECT context_id FROM tasks WHERE id = $1',
+      [id],
+    );
+    const values = [scope.organisation, scope.owner, scope.agent, '-infinity', 'infinity', id, 51];
+    const state = TaskState.COMPLETED;
+    expect(await blocksOfPage(['context_id'], [...values, rows[0]!.context_id])).toBeLessThan(20);
+    expect(await blocksOfPage(['state'], [...values, state])).toBeLessThan(120);
+  });
+
+  it('is told whole, page by page, with the count of all', async () => {
+    const seen = new Set<string>();
+    let after: { statusAt: number; id: string } | undefined;
+    for (let pages = 0; pages < 20; pages++) {
+      const page = await replica.store.list({ scope, limit: 100, after });
+      expect(page).toMatchObject({ total: COUNT, more: true });
+      for (const { task } of page.tasks) seen.add(task.id);
+      const last = page.tasks.at(-1)!;
+      after = { statusAt: last.statusAt, id: last.task.id };
+    }
+    expect(seen.size).toBe(2_000);
+  });
+});
