@@ -244,7 +244,7 @@ async function all(frames: AsyncIterable<SseFrame>): Promise<SseFrame[]> {
 }
 
 describe('Server-sent events', () => {
-  it('are complete JSON-RPC responses with the id of the request (S002-012)', async () => {
+  it('are complete JSON-RPC responses with the id of the request (S002-012, B24)', async () => {
     const request = {
       jsonrpc: '2.0',
       id: 42,

@@ -65,8 +65,10 @@ describe('kill -9 and a new start on the same data', () => {
     await crash(first);
     expect(seen.join('')).toBe(chunks(300));
 
-    const second = await serve();
-    const told = await Promise.all(clientsOf(second).map((reader) => reaches(reader, task.id, 'COMPLETED')));
+    const readers = clientsOf(await serve());
+    const follower = await readers[0]!.stream('subscribeToTask', { id: task.id });
+    expect(kinds(await follower.rest()).at(-1)).toBe('COMPLETED');
+    const told = await Promise.all(readers.map((reader) => read(reader, task.id)));
     for (const stored of told) {
       expect(textOf(stored.artifacts[0])).toBe(chunks(2000));
       expect(talk(stored)).toEqual(['chunks 2000 1']);
