@@ -1,16 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AgentFile, AgentFile as AgentFileSchema } from '../../src/agents/agent.schema.js';
-import { BackEnds } from '../../src/agents/backends/back.ends.js';
-import { CallbackController } from '../../src/agents/backends/callback.controller.js';
-import { PostgresCallbacks } from '../../src/agents/backends/postgres-callbacks.js';
-import { fileAgent } from '../../src/agents/file.agent.js';
-import { type Message, type Task, TaskState } from '../../src/protocol/index.js';
+import { TaskState } from '../../src/protocol/index.js';
 import { a2aStand } from '../support/backends/a2a.stand.js';
+import { BackendService, statusText, textOf } from '../support/backends/backend.service.js';
 import { mcpStand, mcpStdioStand } from '../support/backends/mcp.stand.js';
 import { modelStand } from '../support/backends/model.stand.js';
 import { commandStand, httpStand, moduleStand } from '../support/backends/plain.stands.js';
-import { type Behaviour, type Stand, serve, type TestServer } from '../support/backends/stand.js';
-import { call, House, type Replica, send, until } from '../support/house.js';
+import { type Behaviour, type Stand } from '../support/backends/stand.js';
+import { call, House, until } from '../support/house.js';
 
 /** Each kind, and what it does not have: a model does not ask, nobody sees a poster of callbacks die. */
 const STANDS: readonly [kind: string, lacks: readonly Behaviour[], open: () => Promise<Stand>][] = [
@@ -36,98 +32,19 @@ const ENDS: Readonly<Partial<Record<Behaviour, [TaskState, RegExp]>>> = {
   big: [TaskState.COMPLETED, /^x{5242880}$/],
 };
 
-const AT_REST = new Set([
-  TaskState.COMPLETED,
-  TaskState.FAILED,
-  TaskState.CANCELED,
-  TaskState.REJECTED,
-  TaskState.INPUT_REQUIRED,
-  TaskState.AUTH_REQUIRED,
-]);
-
-/** A replica with that back end, and the address that callbacks are posted to. */
-class Service {
-  private constructor(
-    readonly replica: Replica,
-    readonly stand: Stand,
-    private readonly callbacks: TestServer,
-  ) {}
-
-  static async open(house: House, stand: Stand): Promise<Service> {
-    const file: AgentFile = AgentFileSchema.parse({
-      id: 'echo',
-      name: 'Agent',
-      description: 'Does what the script says',
-      backend: stand.backend,
-    });
-    const script = { execute: undefined as unknown as ReturnType<typeof fileAgent>['executor'] };
-    const settings = {
-      ...fileAgent(file, script.execute).settings,
-      inactivityMs: 4_000,
-      cancelGraceMs: 10_000,
-    };
-    const replica = house.replica({ script: (turn) => script.execute.execute(turn), settings });
-    const callbacks = new PostgresCallbacks(replica.postgres);
-    const controller = new CallbackController(callbacks);
-    const server = await serve(async (request, response) => {
-      const [, , taskId = '', turn = '', signature = ''] = (request.url ?? '').split('/');
-      const chunks = await request.toArray();
-      await controller.take({ taskId, turn, signature }, Buffer.concat(chunks));
-      response.writeHead(204).end();
-    });
-    callbacks.listenAt(server.url);
-    script.execute = await new BackEnds(callbacks).executorOf(file, '/');
-    await replica.live();
-    return new Service(replica, stand, server);
-  }
-
-  async send(...args: Parameters<typeof send>): Promise<Task> {
-    const [text, more] = args;
-    const { payload } = await this.replica.service.sendMessage(send(text, { now: true, ...more }), call());
-    if (payload.case !== 'task') throw new Error('The answer is no task');
-    const { id } = payload.value;
-    await until(async () => AT_REST.has((await this.read(id)).status!.state), 20_000);
-    return this.read(id);
-  }
-
-  /** Sends without waiting for what comes of it. */
-  async begin(text: string): Promise<Task> {
-    const { payload } = await this.replica.service.sendMessage(send(text, { now: true }), call());
-    return payload.value as Task;
-  }
-
-  read(id: string): Promise<Task> {
-    return this.replica.service.getTask({ $typeName: 'lf.a2a.v1.GetTaskRequest', tenant: '', id }, call());
-  }
-
-  async close(): Promise<void> {
-    await this.stand.close();
-    await this.callbacks.close();
-  }
-}
-
-const textOf = (task: Task) =>
-  task.artifacts
-    .flatMap(({ parts }) => parts)
-    .map(({ content }) => (content.case === 'text' ? content.value : ''))
-    .join('');
-const statusText = ({ message }: { message?: Message }) =>
-  (message?.parts ?? []).map(({ content }) => content.value).join('');
-
-let house: House;
-beforeAll(async () => {
-  house = await House.open();
-});
-afterAll(() => house.close());
-
 describe.each(STANDS)('An agent behind %s', (_, lacks, open) => {
-  let service: Service;
+  let house: House;
+  let service: BackendService;
   let stand: Stand;
   beforeAll(async () => {
+    house = await House.open();
     stand = await open();
-    service = await Service.open(house, stand);
+    service = await BackendService.open(house, stand);
   });
-  afterAll(() => service.close());
+  afterAll(async () => {
+    await service.close();
+    await house.close();
+  });
 
   const ends = (Object.entries(ENDS) as [Behaviour, [TaskState, RegExp]][]).filter(
     ([one]) => !lacks.includes(one),

@@ -6,6 +6,8 @@ export type Behaviour = 'hello' | 'stream' | 'ask' | 'auth' | 'wait' | 'silent' 
 /** A real back end of one kind, and how an operator writes it down. */
 export interface Stand {
   readonly backend: Record<string, unknown>;
+  /** A replica that takes over finds the work again. */
+  readonly isRemembered?: boolean;
   /** Turns that the other side works on right now. */
   running(): number;
   /** Turns that the other side was ever given. */

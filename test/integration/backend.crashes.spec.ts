@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { TaskState } from '../../src/protocol/index.js';
+import { a2aStand } from '../support/backends/a2a.stand.js';
+import { BackendService, statusText, textOf } from '../support/backends/backend.service.js';
+import { modelStand } from '../support/backends/model.stand.js';
+import { httpStand } from '../support/backends/plain.stands.js';
+import { call, House, until } from '../support/house.js';
+
+/** One for each test: replicas of another one would take the turns over too. */
+let house: House;
+beforeEach(async () => {
+  house = await House.open();
+});
+afterEach(() => house.close());
+
+/** A turn that runs on a replica which then dies; another one takes it over when the lease runs out. */
+async function takenOver(stand: Parameters<typeof BackendService.open>[1], text: string) {
+  const dying = await BackendService.open(house, stand, { leaseMs: 300, isLive: false });
+  const { id } = await dying.begin(text);
+  await until(() => stand.running() === 1);
+  if (stand.isRemembered)
+    await until(async () => (await dying.read(id)).metadata?.['parley.dev/remote'] !== undefined);
+  const heir = await BackendService.open(house, stand, { leaseMs: 300 });
+  await until(async () => (await dying.replica.store.find(id))?.attempt === 2);
+  return { id, heir, dying };
+}
+
+describe('When the replica dies, an agent', () => {
+  it.each([
+    ['behind A2A', () => a2aStand('JSONRPC')],
+    ['behind HTTP that posts callbacks', () => httpStand('callback')],
+  ])('%s is found again, not begun twice, and can be cancelled', async (_, open) => {
+    const stand = { ...(await open()), isRemembered: true };
+    const { id, heir, dying } = await takenOver(stand, 'wait');
+
+    expect(stand.begun()).toBe(1);
+    const cancelled = await heir.replica.service.cancelTask(
+      { $typeName: 'lf.a2a.v1.CancelTaskRequest', tenant: '', id },
+      call(),
+    );
+    expect(TaskState[cancelled.status!.state]).toBe('CANCELED');
+    await dying.close();
+    await heir.close();
+  });
+
+  it.each([
+    [
+      'behind HTTP that streams',
+      () => httpStand('sse'),
+      'The service was interrupted while the agent was working.',
+    ],
+    ['behind a model', modelStand, 'The service was interrupted while the agent was working.'],
+  ])('%s cannot be found again: the task fails and says why', async (_, open, reason) => {
+    const stand = await open();
+    const { id, heir, dying } = await takenOver(stand, 'wait');
+    await until(async () => (await heir.read(id)).status?.state === TaskState.FAILED);
+
+    const task = await heir.read(id);
+    expect(statusText(task.status!)).toBe(reason);
+    expect(textOf(task)).toBe('');
+    expect(stand.begun()).toBe(1);
+    await dying.close();
+    await heir.close();
+  });
+});
