@@ -4,6 +4,11 @@ import { Argument, program } from 'commander';
 
 /** What can be shown to hold: the tests that do it, whose short forms are part of `npm test`. */
 const CLAIMS = {
+  backends: [
+    'test/integration/backends.spec.ts',
+    'test/integration/backend.crashes.spec.ts',
+    'test/e2e/agents.spec.ts',
+  ],
   callers: ['test/e2e/callers.spec.ts'],
   push: ['test/e2e/push.spec.ts'],
 };
