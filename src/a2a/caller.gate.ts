@@ -33,8 +33,8 @@ export class CallerGate {
     return this.policy.mayFind(principal, agent);
   }
 
-  /** Gives what to call once the call is over, its stream included. @throws A2AError `rateLimited` */
-  async enter(call: Call, request: Message): Promise<() => void> {
+  /** Gives what to call once the call is over, its stream included, if anybody counts. @throws A2AError `rateLimited` */
+  async enter(call: Call, request: Message): Promise<(() => void) | undefined> {
     await this.limits.checkTasks(call, request);
     return this.limits.openStream(call);
   }

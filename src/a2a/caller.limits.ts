@@ -53,10 +53,10 @@ export class CallerLimits {
       throw exceeded('tasks at work', LATER_S);
   }
 
-  /** Counts a stream until it is let go. @throws A2AError `rateLimited` for one more than allowed */
-  openStream({ operation, principal, agent }: CallContext): () => void {
+  /** Counts a stream, where streams are limited, until it is let go. @throws A2AError `rateLimited` for one too many */
+  openStream({ operation, principal, agent }: CallContext): (() => void) | undefined {
     const { limitStreams } = this.config;
-    if (limitStreams === 0 || !isStreaming(operation)) return () => {};
+    if (limitStreams === 0 || !isStreaming(operation)) return undefined;
     const key = keyOf(principal, agent);
     const open = this.#streams.get(key) ?? 0;
     if (open >= limitStreams) throw exceeded('open streams', LATER_S);

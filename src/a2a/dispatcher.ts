@@ -123,11 +123,11 @@ export class Dispatcher implements BeforeApplicationShutdown {
       try {
         const reply = await traced(call, () => operation.call(this.operations, request, call));
         this.gate.note(call, request);
-        if (isStream(reply)) return untilOver(reply, over);
-        over();
+        if (over && isStream(reply)) return untilOver(reply, over);
+        over?.();
         return reply;
       } catch (error) {
-        over();
+        over?.();
         throw error;
       }
     } finally {

@@ -132,7 +132,7 @@ describe('The public card', () => {
   it('says of every capability whether it is there (S002-027)', async () => {
     const card = await cardAt('/agents/old/card');
 
-    expect(card.capabilities).toEqual({
+    expect(card.capabilities).toMatchObject({
       streaming: false,
       pushNotifications: false,
       extendedAgentCard: false,

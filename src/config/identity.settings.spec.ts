@@ -44,6 +44,31 @@ describe('The settings of identity', () => {
     expect(loadConfig({}).scopeNames['a2a.send']).toBe('a2a.send');
   });
 
+  it('say which agents are guarded how, and refuse what would guard nothing', () => {
+    const known = { PARLEY_API_KEYS: 'true' };
+    const { agentOrganisations, agentScopes } = loadConfig({
+      ...known,
+      PARLEY_AGENT_ORGANISATIONS: 'deployer=acme umbrella, echo=acme',
+      PARLEY_AGENT_SCOPES: 'deployer=deploy.staging',
+    });
+
+    expect(agentOrganisations).toEqual({ deployer: ['acme', 'umbrella'], echo: ['acme'] });
+    expect(agentScopes).toEqual({ deployer: ['deploy.staging'] });
+    expect(problem({ ...known, PARLEY_PRIVATE_AGENTS: 'depolyer' })).toContain('"depolyer" is not served');
+    expect(problem({ PARLEY_PRIVATE_AGENTS: 'deployer' })).toContain('no caller can be told from another');
+    for (const pairs of ['deployer', 'deployer=', '=acme']) {
+      expect(problem({ ...known, PARLEY_AGENT_ORGANISATIONS: pairs })).toContain(
+        'PARLEY_AGENT_ORGANISATIONS',
+      );
+    }
+  });
+
+  it('want certificate and key together, and both for client certificates', () => {
+    expect(problem({ PARLEY_TLS_CERT: 'a.pem' })).toContain('PARLEY_TLS_KEY: not set');
+    expect(problem({ PARLEY_TLS_KEY: 'a.key' })).toContain('PARLEY_TLS_CERT: not set');
+    expect(problem({ PARLEY_TLS_CLIENT_CA: 'ca.pem' })).toContain('without TLS no client can show');
+  });
+
   it.each(['a2a.sned=x', 'a2a.send', 'a2a.send='])('refuse the scope names "%s"', (names) => {
     expect(problem({ PARLEY_SCOPE_NAMES: names })).toContain('give pairs such as a2a.send=other');
   });
