@@ -23,6 +23,9 @@ const Skill = z.strictObject({
   examples: textList('give a list of texts').optional(),
   inputModes: mediaTypes('text/plain').optional(),
   outputModes: mediaTypes('text/plain').optional(),
+  scope: text('give a scope')
+    .optional()
+    .describe('Shows the skill on the extended card alone, to callers who hold this scope.'),
 });
 
 const Access = z

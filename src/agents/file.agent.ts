@@ -12,7 +12,7 @@ export function fileAgent(file: AgentFile, executor: AgentExecutor): AgentDefini
   const { access } = file;
   return {
     ...{ id, name, description, version, provider, documentationUrl, iconUrl, extensions, streaming },
-    skills: file.skills ?? [{ id, name, description, tags: [id] }],
+    ...skillsOf(file),
     access: access && {
       isPrivate: access.private,
       organisations: access.organisations,
@@ -24,6 +24,16 @@ export function fileAgent(file: AgentFile, executor: AgentExecutor): AgentDefini
     executor,
   };
 }
+
+/** Skills with a scope stand on the extended card, which is declared where there are any. */
+function skillsOf({ id, name, description, skills = [{ id, name, description, tags: [id] }] }: AgentFile) {
+  const given = skills.map(({ scope, ...skill }: SkillFile) => ({ skill, scope }));
+  const open = given.filter(({ scope }) => scope === undefined).map(({ skill }) => skill);
+  const scoped = given.filter(({ scope }) => scope !== undefined);
+  return { skills: open, extendedSkills: scoped.length > 0 ? scoped : undefined };
+}
+
+type SkillFile = NonNullable<AgentFile['skills']>[number];
 
 function settingsOf({ limits, backend, ...file }: AgentFile): AgentSettings {
   const retries = file.crashRetries ?? (FOUND_AGAIN.has(backend.kind) ? RETRIES : 0);
