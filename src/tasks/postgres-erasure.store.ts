@@ -29,7 +29,8 @@ SELECT (SELECT count(*) FROM t) AS tasks, (SELECT count(*) FROM e) AS events,
 const RECEIPT = `id, erased_at AS "erasedAt", subject_digest AS "subjectDigest", by, tasks, events,
   push_configs AS "pushConfigs"`;
 const WRITE = `
-INSERT INTO erasures (subject_digest, by, tasks, events, push_configs) VALUES ($1, $2, $3, $4, $5)
+INSERT INTO erasures (id, subject_digest, by, tasks, events, push_configs)
+VALUES (gen_random_uuid(), $1, $2, $3, $4, $5)
 RETURNING ${RECEIPT}`;
 const READ = `SELECT ${RECEIPT} FROM erasures ORDER BY erased_at DESC, id LIMIT 1000`;
 

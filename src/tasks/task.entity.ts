@@ -43,7 +43,7 @@ export class TaskEventEntity {
 /** The receipt of an erasure. */
 @Entity('erasures')
 export class ErasureEntity {
-  @PrimaryColumn('uuid', { default: () => 'gen_random_uuid()' }) id!: string;
+  @PrimaryColumn('uuid') id!: string;
   @Column({ type: 'timestamptz', name: 'erased_at', precision: 3, default: () => 'now()' }) erasedAt!: Date;
   @Column('text', { name: 'subject_digest' }) subjectDigest!: string;
   @Column('text') by!: string;

@@ -19,7 +19,7 @@ export class Retention1764500000005 implements Migration {
     }
     await runner.query(`
       CREATE TABLE erasures (
-        id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+        id uuid PRIMARY KEY,
         erased_at timestamptz(3) NOT NULL DEFAULT now(),
         subject_digest text NOT NULL,
         by text NOT NULL,
