@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { AgentRegistry } from './agents/index.js';
 import { CardsModule } from './cards/index.js';
 import { type Config, ConfigModule } from './config/index.js';
-import { migrationStates } from './database/index.js';
+import { migrationStates, Postgres } from './database/index.js';
 
 /** `parley check`: whether the service would start, without starting it. */
 export function checkCommand(settings: () => Config): Command {
@@ -19,8 +19,15 @@ export function checkCommand(settings: () => Config): Command {
 
 /** Agents and cards are checked when their modules start. How many agents. @throws InvalidCards, ConfigError */
 async function checkCards(config: Config): Promise<number> {
+  // Who wants it gets it, but none of them asks it anything here: no connection is made.
+  const unused = {
+    module: class Unused {},
+    global: true,
+    providers: [{ provide: Postgres, useValue: new Postgres(config) }],
+    exports: [Postgres],
+  };
   const context = await NestFactory.createApplicationContext(
-    { module: class Check {}, imports: [ConfigModule.with(config), CardsModule] },
+    { module: class Check {}, imports: [ConfigModule.with(config), unused, CardsModule] },
     { logger: false, abortOnError: false },
   );
   const agents = context.get(AgentRegistry, { strict: false }).list().length;

@@ -94,9 +94,10 @@ describe('parley keys', () => {
     }
   });
 
-  it('refuses a scope that does not exist, and a key that does not', async () => {
-    const wrong = ['keys', 'make', '--name', 'ci', '--organisation', 'acme', '--scopes', 'all'];
-    expect(await parley(wrong)).toMatchObject({ code: 1, err: expect.stringContaining('a2a.send') });
+  it('refuses an agent that cannot exist, and a key that does not', async () => {
+    const given = ['--name', 'ci', '--organisation', 'acme', '--scopes', 'a2a.read', '--agents', 'No Agent'];
+    const wrong = await parley(['keys', 'make', ...given]);
+    expect(wrong).toMatchObject({ code: 1, out: '', err: expect.stringContaining('has to be an agent id') });
     const missing = await parley(['keys', 'revoke', 'x']);
     expect(missing).toEqual({ code: 1, out: '', err: 'There is no such key\n' });
   });
