@@ -70,8 +70,9 @@ const figures = Object.fromEntries(Object.keys(VARIANTS).map((name) => [name, []
 try {
   for (let round = 1; round <= rounds; round += 1) {
     for (const [name, settings] of Object.entries(VARIANTS)) {
-      process.stderr.write(`round ${round}: ${name}\n`);
-      figures[name].push(await measure(cluster, dir, settings));
+      const figure = await measure(cluster, dir, settings);
+      process.stderr.write(`round ${round}: ${name}, ${Math.round(figure)} sends per CPU second\n`);
+      figures[name].push(figure);
     }
   }
 } finally {
