@@ -86,7 +86,7 @@ describe('imports', () => {
       validate: true,
       tsPreCompilationDeps: true,
       doNotFollow: { path: 'node_modules' },
-      exclude: { path: '^src/agents/samples/suite/' },
+      exclude: { path: '^src/agents/(samples/suite|examples)/' },
     };
     const tsConfig = extractTSConfig('tsconfig.json');
     const { output } = await cruise(['src'], options, RESOLUTION, { tsConfig });
