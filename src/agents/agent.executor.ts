@@ -69,6 +69,9 @@ export abstract class AgentExecutor {
 
   /** Called once when the turn is cancelled, beside the abort of `turn.signal`. */
   cancel?(turn: TurnContext): Promise<void>;
+
+  /** Called once when a task is cancelled that waits, its turn ended: for work that waits elsewhere with it. */
+  abandon?(task: Task): Promise<void>;
 }
 
 /** A failure whose text the caller may read; `cause` goes to the log alone. */

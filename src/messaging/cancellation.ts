@@ -1,9 +1,17 @@
 import type { JsonObject } from '@bufbuild/protobuf';
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { AgentRegistry } from '../agents/index.js';
 import { Config } from '../config/index.js';
 import { A2AError, type Task, TaskState } from '../protocol/index.js';
-import { EventBus, isTerminal, type Tail, TaskFeed, type TaskScope, TaskStore } from '../tasks/index.js';
+import {
+  EventBus,
+  isTerminal,
+  type Tail,
+  TaskFeed,
+  type TaskScope,
+  TaskStore,
+  type TurnClaim,
+} from '../tasks/index.js';
 import { TaskCloser } from './task.closer.js';
 import { TurnRunner } from './turn.runner.js';
 
@@ -61,10 +69,21 @@ export class Cancellation {
     const claim = running ? undefined : await this.store.acquire(taskId);
     if (claim) {
       await this.closer.cancel(claim, metadata);
+      this.#abandon(claim);
       return;
     }
     this.runner.cancel(taskId, metadata);
     if (!this.runner.get(taskId)) this.bus.tell({ kind: 'cancel', taskId });
+  }
+
+  /** Tells the agent, whose turn is over; the task is CANCELED whatever comes of it. */
+  #abandon({ scope, stored }: TurnClaim): void {
+    this.agents
+      .get(scope.agent)
+      ?.executor.abandon?.(stored.task)
+      .catch((error: unknown) =>
+        LOG.warn({ message: 'abandon hook failed', task: stored.task.id, cause: error }),
+      );
   }
 
   async #ended(tail: Tail, ms: number): Promise<void> {
@@ -82,3 +101,5 @@ export class Cancellation {
     }
   }
 }
+
+const LOG = new Logger('Cancellation');

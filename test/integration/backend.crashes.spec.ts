@@ -25,6 +25,22 @@ async function takenOver(stand: Parameters<typeof BackendService.open>[1], text:
   return { id, heir, dying };
 }
 
+describe('A task that waits with an agent of somebody else', () => {
+  it('is cancelled there too', async () => {
+    const stand = await a2aStand('JSONRPC');
+    const service = await BackendService.open(house, stand);
+    const { id, metadata } = await service.send('ask');
+    const { taskId } = (metadata ?? {})['parley.dev/remote'] as { taskId: string };
+    await service.replica.service.cancelTask(
+      { $typeName: 'lf.a2a.v1.CancelTaskRequest', tenant: '', id },
+      call(),
+    );
+
+    await until(() => stand.cancelled().includes(taskId));
+    await service.close();
+  });
+});
+
 describe('When the replica dies, an agent', () => {
   it.each([
     ['behind A2A', () => a2aStand('JSONRPC')],

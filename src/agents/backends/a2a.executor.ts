@@ -13,6 +13,7 @@ import { type AgentEvent, AgentExecutor, AgentFailure, type TurnContext } from '
 import { A2AClient } from './a2a.client.js';
 import { backendHeaders, notBegun } from './backend.client.js';
 import type { BackendOf } from './backend.schema.js';
+import { recordWithSecrets } from './secret.reference.js';
 import { REMOTE, remoteOf, turnKey } from './turn.request.js';
 
 /** Tries in a row to find the remote task again. */
@@ -63,6 +64,13 @@ export class A2AExecutor extends AgentExecutor {
     } finally {
       turn.signal.removeEventListener('abort', onAbort);
     }
+  }
+
+  override async abandon(task: Task): Promise<void> {
+    const taskId = remoteOf<RemoteTask>(task.metadata)?.taskId;
+    if (taskId === undefined) return;
+    const serviceParameters = recordWithSecrets(this.backend.headers);
+    await this.#client.cancel(taskId, { signal: AbortSignal.timeout(CANCEL_MS), serviceParameters });
   }
 
   /** The message under an id of this turn's own: the same after a crash, so that a careful agent takes it once. */

@@ -11,6 +11,7 @@ export class LimitedExecutor extends AgentExecutor {
   ) {
     super();
     if (inner.cancel) this.cancel = (turn) => inner.cancel!(turn);
+    if (inner.abandon) this.abandon = (task) => inner.abandon!(task);
   }
 
   async *execute(turn: TurnContext): AsyncIterable<AgentEvent> {

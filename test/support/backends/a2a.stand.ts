@@ -14,7 +14,9 @@ import { Count, type Stand, serve } from './stand.js';
 const STATES: Readonly<Record<string, number>> = { status: 2, done: 3, fail: 4, ask: 6, auth: 8 };
 
 /** An agent on the public SDK's own server, which is not ours. */
-export async function a2aStand(binding: 'JSONRPC' | 'HTTP+JSON'): Promise<Stand> {
+export async function a2aStand(
+  binding: 'JSONRPC' | 'HTTP+JSON',
+): Promise<Stand & { cancelled(): readonly string[] }> {
   const agent = new ScriptedAgent();
   const app = express();
   const server = await serve(app);
@@ -37,6 +39,7 @@ export async function a2aStand(binding: 'JSONRPC' | 'HTTP+JSON'): Promise<Stand>
   return {
     backend: { kind: 'a2a', url: server.url },
     running: () => agent.count.now,
+    cancelled: () => agent.cancelled,
     begun: () => agent.count.ever,
     close: () => server.close(),
   };
@@ -59,6 +62,7 @@ const garbage: express.RequestHandler = (request, response, next) => {
 
 class ScriptedAgent {
   readonly count = new Count();
+  readonly cancelled: string[] = [];
   readonly #running = new Map<string, AbortController>();
 
   async execute(
@@ -95,6 +99,7 @@ class ScriptedAgent {
   }
 
   cancelTask = async (taskId: string): Promise<void> => {
+    this.cancelled.push(taskId);
     this.#running.get(taskId)?.abort();
   };
 }

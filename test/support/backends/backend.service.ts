@@ -58,6 +58,7 @@ export class BackendService {
     });
     callbacks.listenAt(server.url);
     script.execute = await new BackEnds(callbacks).executorOf(file, '/');
+    replica.executor.abandon = async (task) => script.execute.abandon?.(task);
     if (isLive) await replica.live();
     return new BackendService(replica, stand, server);
   }
