@@ -117,6 +117,19 @@ describe('The agents of the README', () => {
     expect(await ask('words', 'one two')).toEqual(['TASK_STATE_COMPLETED', '1 one\n2 two\n']);
   });
 
+  it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'])(
+    'reach an A2A agent over %s, here one of their own',
+    async (binding) => {
+      const id = `loop-${binding.toLowerCase().replace('+', '-')}`;
+      const url = `${service.httpUrl}/agents/sorter/`;
+      const yaml = `id: ${id}\nname: Loop\ndescription: Sorts elsewhere\nbackend: { kind: a2a, url: ${url}, binding: ${binding} }\n`;
+      writeFileSync(join(folder, `${id}.yaml`), yaml);
+      await vi.waitFor(async () => expect((await card(id)).status).toBe(200), { timeout: 20_000 });
+
+      expect(await ask(id, 'b\na\n')).toEqual(['TASK_STATE_COMPLETED', 'a\nb\n']);
+    },
+  );
+
   it('give their credentials to their back ends and to nobody else', async () => {
     await ask('assistant', 'hello');
 

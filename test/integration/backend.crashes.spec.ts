@@ -30,13 +30,13 @@ describe('A task that waits with an agent of somebody else', () => {
     const stand = await a2aStand('JSONRPC');
     const service = await BackendService.open(house, stand);
     const { id, metadata } = await service.send('ask');
-    const { taskId } = (metadata ?? {})['parley.dev/remote'] as { taskId: string };
+    const remote = metadata?.['parley.dev/remote'] as { taskId: string };
     await service.replica.service.cancelTask(
       { $typeName: 'lf.a2a.v1.CancelTaskRequest', tenant: '', id },
       call(),
     );
 
-    await until(() => stand.cancelled().includes(taskId));
+    await until(() => stand.cancelled().includes(remote.taskId));
     await service.close();
   });
 });
