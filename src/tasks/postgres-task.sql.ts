@@ -16,6 +16,9 @@ const TAIL = `CASE WHEN t.version > t.snapshot_seq THEN
 
 const SCOPE = 't.organisation = $2 AND t.owner = $3 AND t.agent = $4 AND NOT t.direct';
 
+/** The same beside an id, in a form that no index serves: the planner must find the row by its key. */
+const OWNED = `(t.organisation, t.owner, t.agent) IS NOT DISTINCT FROM ($2::text, $3::text, $4::text) AND NOT t.direct`;
+
 /**
  * One group of writes: $1 turns' writes, $2 their events, $3 new tasks, $4 their push configs. Numbers are
  * given here, under the row's lock, so that a turn and a caller's message can write to one task at the same time. `lease_writes`
@@ -132,11 +135,11 @@ RETURNING cursor`;
 export const FIND_MESSAGE = 'SELECT task_id, message_hash FROM task_events WHERE message_key = $1';
 
 export const READ = `
-SELECT t.version, t.snapshot, ${TAIL} FROM tasks t WHERE t.id = $1 AND ${SCOPE}`;
+SELECT t.version, t.snapshot, ${TAIL} FROM tasks t WHERE t.id = $1 AND ${OWNED}`;
 
 export const READ_MANY = `
 SELECT t.version, t.snapshot, ${TAIL} FROM tasks t
-WHERE t.id = ANY($1::uuid[]) AND ${SCOPE} ORDER BY t.created_at DESC, t.id DESC`;
+WHERE t.id = ANY($1::uuid[]) AND ${OWNED} ORDER BY t.created_at DESC, t.id DESC`;
 
 export const CONTEXT = `
 SELECT t.version, t.snapshot, ${TAIL} FROM tasks t
@@ -179,7 +182,7 @@ export const VERSIONS = 'SELECT id, version FROM tasks WHERE id = ANY($1::uuid[]
 
 export const REQUEST_CANCEL = `
 UPDATE tasks t SET cancel_requested_at = coalesce(cancel_requested_at, clock_timestamp())
-WHERE t.id = $1 AND ${SCOPE} AND t.state NOT IN ${ENDED}
+WHERE t.id = $1 AND ${OWNED} AND t.state NOT IN ${ENDED}
 RETURNING coalesce(lease_until > clock_timestamp(), false) AS running`;
 
 /** What a turn needs to run, joined to rows `t` that were just claimed. */

@@ -10,6 +10,7 @@ import {
   TaskState,
 } from '../../src/protocol/index.js';
 import { type Lease, TaskFold, type TaskScope, type TaskStore } from '../../src/tasks/index.js';
+import { READ, REQUEST_CANCEL } from '../../src/tasks/postgres-task.sql.js';
 import { PostgresTaskStore } from '../../src/tasks/postgres-task.store.js';
 import { testConfig } from '../support/config.js';
 import { createDatabase, type TestDatabase } from '../support/postgres.js';
@@ -258,6 +259,23 @@ describe('a task store', () => {
     await store.append({ ...write, end, direct: true });
     expect(await store.read(taskId, alice)).toBeUndefined();
     expect(await store.find(taskId)).toBeUndefined();
+  });
+
+  it('finds a task by its key however many its owner has, also before the tables were analysed', async () => {
+    const { taskId } = await started();
+    await postgres.query({
+      text: `INSERT INTO tasks (id, organisation, owner, agent, context_id, state, status_at, version, inbox_seq, lease_token)
+        SELECT gen_random_uuid(), 'acme', 'alice', 'echo', 'many', 3, now() - interval '1 day', 1, 1, 1
+        FROM generate_series(1, 20000)`,
+    });
+    for (const text of [READ, REQUEST_CANCEL]) {
+      const { rows } = await postgres.query<{ 'QUERY PLAN': string }>({
+        text: `EXPLAIN ${text.replace('$1', `'${taskId}'`).replaceAll('$2', "'acme'").replaceAll('$3', "'alice'").replaceAll('$4', "'echo'")}`,
+      });
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+      expect(plan).toContain('tasks_pkey');
+      expect(plan).not.toContain('tasks_by_status');
+    }
   });
 
   it('lists newest status first, page by page, each task once', async () => {
