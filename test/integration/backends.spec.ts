@@ -49,7 +49,8 @@ describe.each(STANDS)('An agent behind %s', (_, lacks, open) => {
   const ends = (Object.entries(ENDS) as [Behaviour, [TaskState, RegExp]][]).filter(
     ([one]) => !lacks.includes(one),
   );
-  const itCan = (behaviour: Behaviour) => (lacks.includes(behaviour) ? it.skip : it);
+  const itCan = (behaviour: Behaviour) => (title: string, test: () => Promise<void>) =>
+    lacks.includes(behaviour) ? it.skip(`${title}: this kind cannot "${behaviour}"`, test) : it(title, test);
 
   it.each(ends)('ends "%s" as it should', async (behaviour, [state, text]) => {
     const task = await service.send(behaviour);
