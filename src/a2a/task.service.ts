@@ -86,14 +86,14 @@ export class TaskService implements A2AOperations {
   async sendStreamingMessage(request: SendMessageRequest, call: CallContext): Promise<EventStream> {
     const accepted = await this.#accept(request, call);
     if ('message' in accepted) return messageStream(accepted.message);
-    const { agent, stored, seq } = accepted;
+    const { agent, stored, moved } = accepted;
     const outcome = new Outcome(accepted);
     try {
       const first = await outcome.first();
       if (!isTask(first)) return messageStream(first);
       const closesAt = closingStates(agent, call);
       const frame = taskFrame(viewOf(first, request.configuration?.historyLength), stored.version);
-      if (stored.version > seq && closesAt(stateOf(first))) {
+      if (moved && closesAt(stateOf(first))) {
         await outcome.return();
         return only(frame);
       }
@@ -128,6 +128,7 @@ export class TaskService implements A2AOperations {
     const after = pageToken ? this.pageTokens.open(pageToken, filter) : undefined;
     const page = await this.store.list({ ...filter, limit, after });
     const last = page.tasks.at(-1);
+    for (const { task } of page.tasks) this.runner.get(task.id)?.announce();
     return create(ListTasksResponseSchema, {
       tasks: page.tasks.map(({ task }) => viewOf(task, historyLength, includeArtifacts ?? false)),
       nextPageToken:

@@ -41,8 +41,8 @@ export interface Accepted {
   readonly agent: AgentDefinition;
   /** The task with the message in it. */
   readonly stored: StoredTask;
-  /** Number of the message in the log; 0 for a repeat. A rest of the task after it answers the message. */
-  readonly seq: number;
+  /** The task has entered a status since the message: if that is one of rest, it answers the message. */
+  readonly moved: boolean;
   /** What happens to the task after `stored`. */
   readonly tail: Tail;
   /** The turn, where it runs on this replica. */
@@ -115,9 +115,10 @@ export class Intake {
         cancelRequested: false,
         stored,
         trigger,
+        inboxSeq: 1,
         request,
       });
-      return { agent, stored, seq: 1, tail, turn, replay: false };
+      return { agent, stored, moved: false, tail, turn, replay: false };
     } catch (error) {
       void tail.return();
       throw error;
@@ -157,7 +158,8 @@ export class Intake {
       const stored = claim?.stored ?? (await this.store.read(taskId, scope))!;
       tail.seek(stored.version);
       const turn = claim ? this.runner.start(claim) : this.runner.get(taskId);
-      return { agent, stored, seq: delivered.event.seq!, tail, turn, replay: false };
+      const moved = !claim && (await this.#moved(stored, delivered.event.seq!));
+      return { agent, stored, moved, tail, turn, replay: false };
     } catch (error) {
       void tail.return();
       throw error;
@@ -187,12 +189,19 @@ export class Intake {
     const stored = await this.store.read(known.taskId, scope);
     if (stored) {
       const turn = this.runner.get(known.taskId);
-      return { agent, stored, seq: 0, tail: tail.seek(stored.version), turn, replay: true };
+      const moved = await this.#moved(stored, known.seq);
+      return { agent, stored, moved, tail: tail.seek(stored.version), turn, replay: true };
     }
     void tail.return();
     const answer = (await this.store.events(known.taskId, 1, 1))[0]?.response.payload;
     if (answer?.case === 'message') return { message: answer.value };
     throw new A2AError('taskNotFound', { metadata: { taskId: known.taskId } });
+  }
+
+  /** Whether the state of the stored task is one that it entered after the message: older ones answer nothing. */
+  async #moved({ task, version }: StoredTask, seq: number): Promise<boolean> {
+    const { state } = task.status!;
+    return isTerminal(state) || (isAtRest(state) && (await this.store.moved(task.id, seq, version)));
   }
 }
 

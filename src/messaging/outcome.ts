@@ -46,9 +46,9 @@ export class Outcome implements AsyncIterableIterator<readonly StreamEvent[]> {
    * @throws A2AError `invalidAgentResponse` when the agent gave no answer
    */
   async atRest(capMs: number): Promise<Task | Message> {
-    const { stored, seq, turn } = this.accepted;
+    const { stored, moved, turn } = this.accepted;
     const fold = new TaskFold(stored.task);
-    if (stored.version > seq && isAtRest(fold.state)) return answered(fold.task);
+    if (moved && isAtRest(fold.state)) return answered(fold.task);
     const cap = setTimeout(() => {
       turn?.announce();
       void this.return();
@@ -76,8 +76,8 @@ export class Outcome implements AsyncIterableIterator<readonly StreamEvent[]> {
    * @throws A2AError `invalidAgentResponse` when the agent gave no answer within the window
    */
   async first(): Promise<Task | Message> {
-    const { agent, stored, turn, replay } = this.accepted;
-    if (!agent.settings.directReplies || !turn || replay) return stored.task;
+    const { agent, stored, turn } = this.accepted;
+    if (!agent.settings.directReplies || !turn) return stored.task;
     const batch = await this.#peek(agent.settings.directReplyWindowMs);
     if (!batch && turn.announce()) return stored.task;
     const events = (batch ?? (await this.#peek())!).value as readonly StreamEvent[] | undefined;

@@ -1,9 +1,15 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { Approval, TurnContext } from '../agents/index.js';
-import { type Message, type Principal, Role, type Task } from '../protocol/index.js';
+import { type Message, type Principal, Role, type StreamResponse, type Task } from '../protocol/index.js';
 import { TaskFold, type TaskStore, type TurnClaim } from '../tasks/index.js';
 import { approvalOf } from './approval.event.js';
 import type { TurnInbox } from './turn.inbox.js';
+
+/** The message that an entry of the log brought: a caller's own entry, or the task's first. */
+function messageOf({ payload }: StreamResponse): Message | undefined {
+  if (payload.case === 'task') return payload.value.history[0];
+  return payload.case === 'message' ? payload.value : undefined;
+}
 
 const NO_SCOPES: ReadonlySet<string> = new Set();
 
@@ -24,9 +30,7 @@ export class RunningTurnContext implements TurnContext {
     this.task = new TaskFold(stored.task).task;
     this.approval = approvalOf(trigger.response);
     this.message =
-      trigger.response.payload.case === 'message'
-        ? trigger.response.payload.value
-        : this.task.history.findLast((message) => message.role === Role.USER)!;
+      messageOf(trigger.response) ?? this.task.history.findLast(({ role }) => role === Role.USER)!;
   }
 
   get history(): readonly Message[] {

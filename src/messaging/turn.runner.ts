@@ -141,6 +141,7 @@ export class TurnRunner {
     if (older && older.lease.token !== claim.lease.token) older.turn.loseLease();
     const turn = new Turn(claim, agent, { store, feed, clock, ids });
     this.#places.set(claim.lease.taskId, { turn, lease: claim.lease });
+    void this.fetch(claim.lease.taskId, claim.inboxSeq);
     return turn;
   }
 

@@ -38,6 +38,7 @@ WITH w AS (
     snapshot = CASE WHEN w.snapshot_base = t.version THEN w.snapshot ELSE t.snapshot END,
     snapshot_seq = CASE WHEN w.snapshot_base = t.version THEN w.snapshot_seq ELSE t.snapshot_seq END,
     lease_writes = t.lease_writes + w.n,
+    read_seq = greatest(t.read_seq, w.read),
     lease_until = CASE WHEN t.inbox_seq <= w.read OR w.state IN ${ENDED} THEN NULL ELSE t.lease_until END
   FROM w
   WHERE t.id = w.id AND t.lease_token = w.token AND t.lease_writes = w.written AND t.lease_until IS NOT NULL
@@ -132,7 +133,7 @@ ON CONFLICT (task_id, id) DO UPDATE SET
   due_at = CASE WHEN p.state = 'deleted' THEN 'infinity' WHEN p.cursor < excluded.cursor THEN now() ELSE p.due_at END
 RETURNING cursor`;
 
-export const FIND_MESSAGE = 'SELECT task_id, message_hash FROM task_events WHERE message_key = $1';
+export const FIND_MESSAGE = 'SELECT task_id, seq, message_hash FROM task_events WHERE message_key = $1';
 
 export const READ = `
 SELECT t.version, t.snapshot, ${TAIL} FROM tasks t WHERE t.id = $1 AND ${OWNED}`;
@@ -178,6 +179,12 @@ ORDER BY t.changed, t.id LIMIT $6`;
 export const EVENTS = `
 SELECT seq, payload FROM task_events WHERE task_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`;
 
+/** Whether the task has entered a status after $2, up to $3. */
+export const MOVED = `
+SELECT EXISTS (
+  SELECT 1 FROM task_events WHERE task_id = $1 AND seq > $2 AND seq <= $3 AND payload -> 'statusUpdate' IS NOT NULL
+) AS moved`;
+
 export const VERSIONS = 'SELECT id, version FROM tasks WHERE id = ANY($1::uuid[])';
 
 export const REQUEST_CANCEL = `
@@ -188,8 +195,14 @@ RETURNING coalesce(lease_until > clock_timestamp(), false) AS running`;
 /** What a turn needs to run, joined to rows `t` that were just claimed. */
 const CLAIM = `t.id, t.organisation, t.owner, t.agent, t.lease_token, t.lease_writes, t.attempt,
   t.cancel_requested_at IS NOT NULL AS cancel_requested, t.version, t.snapshot, t.snapshot_seq, ${TAIL}, t.inbox_seq,
-  (SELECT payload FROM task_events e WHERE e.task_id = t.id AND e.seq = t.inbox_seq) AS trigger,
-  (SELECT request FROM task_events e WHERE e.task_id = t.id AND e.seq = t.inbox_seq) AS request`;
+  d.seq AS trigger_seq, d.payload AS trigger, d.request`;
+
+/** A turn begins with the oldest delivery that no turn has read to its end; without one, with the newest. */
+const TRIGGER = `LEFT JOIN LATERAL (
+    SELECT e.seq, e.payload, e.request FROM task_events e
+    WHERE e.task_id = t.id AND e.request IS NOT NULL AND (e.seq > t.read_seq OR e.seq = t.inbox_seq)
+    ORDER BY e.seq LIMIT 1
+  ) d ON true`;
 
 /**
  * Takes a parked, waiting or orphaned task: $1 task, $2 holder, $3 lease ms. With $4, the status time of a task
@@ -204,7 +217,7 @@ WITH t AS (
     ELSE state IN ${WAITING} AND status_at = $4 END
   RETURNING *
 )
-SELECT ${CLAIM} FROM t`;
+SELECT ${CLAIM} FROM t ${TRIGGER}`;
 
 /**
  * Takes over turns whose lease has run out: $1 holder, $2 lease ms, $3 limit, $4 agents. A lease without holder
@@ -222,11 +235,11 @@ WITH t AS (
   )
   RETURNING *
 )
-SELECT ${CLAIM} FROM t`;
+SELECT ${CLAIM} FROM t ${TRIGGER}`;
 
-export const FIND = `SELECT ${CLAIM} FROM tasks t WHERE id = $1 AND NOT direct`;
+export const FIND = `SELECT ${CLAIM} FROM tasks t ${TRIGGER} WHERE id = $1 AND NOT direct`;
 
-export const RELOAD = `SELECT ${CLAIM} FROM tasks t WHERE id = $1 AND lease_token = $2 AND lease_until IS NOT NULL`;
+export const RELOAD = `SELECT ${CLAIM} FROM tasks t ${TRIGGER} WHERE id = $1 AND lease_token = $2 AND lease_until IS NOT NULL`;
 
 /**
  * Prolongs leases: $1 leases, $2 lease ms. A row that a commit holds right now is skipped, not waited for

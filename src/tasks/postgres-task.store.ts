@@ -26,6 +26,7 @@ import {
   type Delivered,
   type Delivery,
   type HeldLease,
+  type KnownMessage,
   type Lease,
   type NewTask,
   type StoredTask,
@@ -117,13 +118,13 @@ export class PostgresTaskStore extends TaskStore {
     return rows[0] && turnClaim(rows[0]);
   }
 
-  async findMessage(key: string): Promise<{ taskId: string; hash: string } | undefined> {
-    const rows = await this.#rows<{ task_id: string; message_hash: string }>(
+  async findMessage(key: string): Promise<KnownMessage | undefined> {
+    const rows = await this.#rows<{ task_id: string; seq: number; message_hash: string }>(
       'find-message',
       sql.FIND_MESSAGE,
       [key],
     );
-    return rows[0] && { taskId: rows[0].task_id, hash: rows[0].message_hash };
+    return rows[0] && { taskId: rows[0].task_id, seq: rows[0].seq, hash: rows[0].message_hash };
   }
 
   async read(taskId: string, scope: TaskScope): Promise<StoredTask | undefined> {
@@ -175,6 +176,10 @@ export class PostgresTaskStore extends TaskStore {
 
   async events(taskId: string, seq: number, limit: number): Promise<StreamEvent[]> {
     return (await this.#rows<EventRow>('events', sql.EVENTS, [taskId, seq, limit])).map(storedEvent);
+  }
+
+  async moved(taskId: string, seq: number, last: number): Promise<boolean> {
+    return (await this.#rows<{ moved: boolean }>('moved', sql.MOVED, [taskId, seq, last]))[0]!.moved;
   }
 
   async versions(taskIds: readonly string[]): Promise<ReadonlyMap<string, number>> {

@@ -15,6 +15,7 @@ export class TaskEntity {
   @Column('json', { nullable: true }) snapshot!: object | null;
   @Column('bigint', { name: 'snapshot_seq', default: 0 }) snapshotSeq!: string;
   @Column('bigint', { name: 'inbox_seq' }) inboxSeq!: string;
+  @Column('bigint', { name: 'read_seq', default: 0 }) readSeq!: string;
   @Column('text', { name: 'lease_holder', nullable: true }) leaseHolder!: string | null;
   @Column('bigint', { name: 'lease_token' }) leaseToken!: string;
   @Column('bigint', { name: 'lease_writes', default: 0 }) leaseWrites!: string;

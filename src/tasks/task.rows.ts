@@ -28,6 +28,7 @@ export interface ClaimRow extends TaskRow {
   readonly attempt: number;
   readonly cancel_requested: boolean;
   readonly inbox_seq: number;
+  readonly trigger_seq: number;
   readonly trigger: string;
   readonly request: string | null;
 }
@@ -61,7 +62,8 @@ export function turnClaim(row: ClaimRow): TurnClaim {
     attempt: row.attempt,
     cancelRequested: row.cancel_requested,
     stored: storedTask(row),
-    trigger: storedEvent({ seq: row.inbox_seq, payload: row.trigger }),
+    trigger: storedEvent({ seq: row.trigger_seq, payload: row.trigger }),
+    inboxSeq: row.inbox_seq,
     request: row.request ? (JSON.parse(row.request) as TurnRequest) : {},
   };
 }

@@ -113,9 +113,18 @@ export interface TurnClaim {
   readonly attempt: number;
   readonly cancelRequested: boolean;
   readonly stored: StoredTask;
-  /** The newest entry that asked for a turn, with its number. */
+  /** The oldest message or approval that no turn has read, with its number. */
   readonly trigger: StreamEvent;
+  /** Number of the newest one: what lies between waits in the turn's inbox. */
+  readonly inboxSeq: number;
   readonly request: TurnRequest;
+}
+
+export interface KnownMessage {
+  readonly taskId: string;
+  readonly seq: number;
+  /** Of its content. */
+  readonly hash: string;
 }
 
 export interface HeldLease {
@@ -186,8 +195,8 @@ export abstract class TaskStore {
   abstract deliver(delivery: Delivery): Promise<Delivered | 'duplicate' | undefined>;
   /** Any caller's task with its newest request, for operators. Undefined: there is none. */
   abstract find(taskId: string): Promise<Omit<TurnClaim, 'lease'> | undefined>;
-  /** Which task a message of that key belongs to, and its content's hash. */
-  abstract findMessage(key: string): Promise<{ taskId: string; hash: string } | undefined>;
+  /** The message of that key. */
+  abstract findMessage(key: string): Promise<KnownMessage | undefined>;
 
   /** The caller's task with everything committed, or undefined. One statement. */
   abstract read(taskId: string, scope: TaskScope): Promise<StoredTask | undefined>;
@@ -202,6 +211,8 @@ export abstract class TaskStore {
   abstract readMany(taskIds: readonly string[], scope: TaskScope): Promise<Task[]>;
   /** Committed events after `seq`, in order, at most `limit`. Whatever the owner: callers check before. */
   abstract events(taskId: string, seq: number, limit: number): Promise<StreamEvent[]>;
+  /** Whether the task has entered a status, any one, with an event after `seq` and up to `last`. */
+  abstract moved(taskId: string, seq: number, last: number): Promise<boolean>;
   /** The newest event numbers of the tasks that exist. */
   abstract versions(taskIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
 

@@ -28,6 +28,7 @@ export class Tasks1764500000001 implements Migration {
         snapshot json,
         snapshot_seq bigint NOT NULL DEFAULT 0,
         inbox_seq bigint NOT NULL,
+        read_seq bigint NOT NULL DEFAULT 0,
         lease_holder text,
         lease_token bigint NOT NULL,
         lease_writes bigint NOT NULL DEFAULT 0,
