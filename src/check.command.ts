@@ -2,7 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import { Command } from 'commander';
 import { AgentRegistry } from './agents/index.js';
 import { CardsModule } from './cards/index.js';
-import { type Config, ConfigModule } from './config/index.js';
+import { type Config, ConfigModule, environment, unknownVariables } from './config/index.js';
 import { migrationStates, Postgres } from './database/index.js';
 
 /** `parley check`: whether the service would start, without starting it. */
@@ -13,7 +13,8 @@ export function checkCommand(settings: () => Config): Command {
       const config = settings();
       const agents = await checkCards(config);
       const lines = [`Settings, ${agents} agents and their cards are right`, await database(config)];
-      process.stdout.write(`${lines.join('\n')}\n`);
+      const unknown = unknownVariables(environment).map((name) => `${name} is not a setting and is ignored`);
+      process.stdout.write(`${[...lines, ...unknown].join('\n')}\n`);
     });
 }
 

@@ -8,6 +8,7 @@ import { PinoLogger, startTelemetry } from './telemetry/index.js';
 const CLOSING_MS = 10_000;
 /** `npm start` passes on a Ctrl-C that the terminal has sent to everyone: the echo is not a second one. */
 const ECHO_MS = 500;
+const ORPHAN_MS = 500;
 
 let config: Config | undefined;
 try {
@@ -64,4 +65,16 @@ function onStopSignal(stop: (signal: NodeJS.Signals) => Promise<void>): void {
       } else if (Date.now() - since > ECHO_MS) process.exit(1);
     });
   }
+  onOrphaned(() => process.emit('SIGTERM', 'SIGTERM'));
+}
+
+/** npm ends on SIGTERM without telling what its shell has started: a service that npm started goes with it. */
+function onOrphaned(stop: () => void): void {
+  if (environment.npm_lifecycle_event !== 'start') return;
+  const starter = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === starter) return;
+    clearInterval(watch);
+    stop();
+  }, ORPHAN_MS).unref();
 }

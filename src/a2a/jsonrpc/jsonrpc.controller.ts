@@ -7,7 +7,6 @@ import {
   type OperationName,
   operationByMethod,
   type ProtocolVersion,
-  resolveVersion,
   versionAsked,
 } from '../../protocol/index.js';
 import type { Call, Destination } from '../call.js';
@@ -75,7 +74,12 @@ export class JsonRpcController {
    */
   async #unknown(method: string, destination: Destination): Promise<never> {
     const { version } = await this.dispatcher.resolve(destination);
-    if (version === '0.3' && operationByMethod(method)) resolveVersion(version, ['1.0']);
+    if (version === '0.3' && operationByMethod(method)) {
+      throw new A2AError('versionNotSupported', {
+        message: `${method} is a method of A2A 1.0; send the header A2A-Version: 1.0 (without it a call counts as 0.3)`,
+        metadata: { requested: version, supported: '1.0', supportedVersions: '1.0' },
+      });
+    }
     throw new A2AError('methodNotFound', { metadata: { method: excerpt(method) } });
   }
 }
