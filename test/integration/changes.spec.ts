@@ -24,7 +24,11 @@ beforeAll(async () => {
       yield parts[0]!.content.value === 'ask' ? inputRequired('what?') : completed();
     },
   });
-  const admit = async () => ({ ...caller(), reply: new Map() });
+  const admit = async (arrival: { caller: unknown }) => ({
+    ...caller(),
+    caller: arrival.caller,
+    reply: new Map(),
+  });
   @Module({
     controllers: [ChangesController],
     providers: [

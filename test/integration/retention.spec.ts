@@ -43,7 +43,7 @@ afterAll(async () => {
   await client.end();
   await house.close();
 });
-beforeEach(() => client.query('TRUNCATE tasks, task_events, push_configs, audit_log'));
+beforeEach(() => client.query('TRUNCATE tasks, task_events, push_configs, audit_log CASCADE'));
 
 function keeper(env: Record<string, string> = {}): RetentionKeeper {
   const config = testConfig({ PARLEY_DATABASE_URL: house.url, ...env });
