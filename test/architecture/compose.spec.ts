@@ -38,8 +38,12 @@ describe('docker/compose.yaml', () => {
     const { drainMs, httpPort, grpcPort } = loadConfig(env);
     expect(Number.parseInt(replicas[0]!.stop_grace_period!, 10)).toBeGreaterThan(drainMs / 1000 + 10);
     const { PARLEY_HTTP_SERVERS, PARLEY_GRPC_SERVERS } = services.nginx!.environment!;
-    expect(PARLEY_HTTP_SERVERS).toBe(`server parley-1:${httpPort}; server parley-2:${httpPort};`);
-    expect(PARLEY_GRPC_SERVERS).toBe(`server parley-1:${grpcPort}; server parley-2:${grpcPort};`);
+    expect(PARLEY_HTTP_SERVERS).toBe(
+      `server parley-1:${httpPort} max_fails=0; server parley-2:${httpPort} max_fails=0;`,
+    );
+    expect(PARLEY_GRPC_SERVERS).toBe(
+      `server parley-1:${grpcPort} max_fails=0; server parley-2:${grpcPort} max_fails=0;`,
+    );
     expect(dockerfile).toContain(`EXPOSE ${httpPort} ${grpcPort}`);
   });
 

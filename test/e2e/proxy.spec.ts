@@ -99,7 +99,7 @@ describe.runIf(isThere)(`Two replicas behind nginx${why}`, () => {
 
 describe.runIf(isThere)(`Three replicas behind nginx that are restarted one after the other${why}`, () => {
   const site = new Site();
-  beforeAll(() => site.open(3, '60s', { PARLEY_DRAIN_MS: '2000' }));
+  beforeAll(() => site.open(3, '60s', { PARLEY_DRAIN_MS: '500' }));
   afterAll(() => site.close());
 
   it('fail no call and lose nothing of a stream', async () => {

@@ -32,7 +32,8 @@ export class Nginx implements ServiceAddress {
   static async start(replicas: readonly ServiceAddress[], readTimeout: string): Promise<Nginx> {
     const folder = mkdtempSync(join(tmpdir(), 'parley-nginx-'));
     const [http = 0, grpc = 0] = await freePorts(2);
-    const servers = (addresses: string[]) => addresses.map((address) => `server ${address};`).join(' ');
+    const servers = (addresses: string[]) =>
+      addresses.map((address) => `server ${address} max_fails=0;`).join(' ');
     const variables: Readonly<Record<string, string>> = {
       PARLEY_HTTP_SERVERS: servers(replicas.map(({ httpUrl }) => new URL(httpUrl).host)),
       PARLEY_GRPC_SERVERS: servers(replicas.map(({ grpcAddress }) => grpcAddress)),
