@@ -1,4 +1,4 @@
-import { CommitLane, type PushSignal } from '../tasks/index.js';
+import { GroupLane, type PushSignal } from '../tasks/index.js';
 import { type DeliveryServices, PushDelivery } from './push.delivery.js';
 import type { PushClaim, PushReport, PushStore } from './push.store.js';
 
@@ -28,7 +28,7 @@ export interface DispatcherOptions {
 export class PushDispatcher {
   readonly #woken = new Set<string>();
   readonly #running = new Map<string, AbortController>();
-  readonly #reports: CommitLane<PushReport, boolean>;
+  readonly #reports: GroupLane<PushReport, boolean>;
   #poll: NodeJS.Timeout | undefined;
   #polls = 0;
   #stopped = false;
@@ -39,7 +39,7 @@ export class PushDispatcher {
   #whenIdle: (() => void) | undefined;
 
   constructor(private readonly options: DispatcherOptions) {
-    this.#reports = new CommitLane((reports) => options.store.report(reports), REPORTS);
+    this.#reports = new GroupLane((reports) => options.store.report(reports), REPORTS);
   }
 
   start(): void {

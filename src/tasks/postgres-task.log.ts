@@ -8,7 +8,7 @@ import {
   TaskSchema,
 } from '../protocol/index.js';
 import { activeSpan, inSpan, measure, secondsSince } from '../telemetry/index.js';
-import { CommitLane } from './commit.lane.js';
+import { GroupLane } from './group.lane.js';
 import { COMMIT, CREATED, WRITTEN } from './postgres-task.sql.js';
 import type { Committed, Lease, NewTask, TurnWrite } from './task.store.js';
 
@@ -51,13 +51,13 @@ const LONGEST_PAUSE_MS = 1_000;
  * keep their order while both connections stay busy.
  */
 export class PostgresTaskLog {
-  readonly #lanes: CommitLane<Item, Outcome>[];
+  readonly #lanes: GroupLane<Item, Outcome>[];
 
   constructor(
     private readonly postgres: Postgres,
     private readonly options: LogOptions,
   ) {
-    this.#lanes = Array.from({ length: LANES }, () => new CommitLane(this.#commit, LIMITS, isUnavailable));
+    this.#lanes = Array.from({ length: LANES }, () => new GroupLane(this.#commit, LIMITS, isUnavailable));
   }
 
   create(create: NewTask): Promise<Lease | undefined> {

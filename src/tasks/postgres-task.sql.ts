@@ -135,8 +135,20 @@ RETURNING cursor`;
 
 export const FIND_MESSAGE = 'SELECT task_id, seq, message_hash FROM task_events WHERE message_key = $1';
 
+/**
+ * Many callers' reads at once, each of one task in its scope: $1 ids, $2 organisations, $3 owners, $4 agents.
+ * Every read is a look-up of its own (OFFSET 0 keeps it so): planned while the table is small, a join would
+ * read the whole table.
+ */
 export const READ = `
-SELECT t.version, t.snapshot, ${TAIL} FROM tasks t WHERE t.id = $1 AND ${OWNED}`;
+SELECT r.place, t.* FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
+  WITH ORDINALITY AS r(id, organisation, owner, agent, place),
+LATERAL (
+  SELECT t.version, t.snapshot, ${TAIL} FROM tasks t
+  WHERE t.id = r.id AND (t.organisation, t.owner, t.agent) IS NOT DISTINCT FROM (r.organisation, r.owner, r.agent)
+    AND NOT t.direct
+  OFFSET 0
+) AS t`;
 
 export const READ_MANY = `
 SELECT t.version, t.snapshot, ${TAIL} FROM tasks t

@@ -7,6 +7,7 @@ import {
   type Task,
 } from '../protocol/index.js';
 import { inChildSpan } from '../telemetry/index.js';
+import { GroupLane } from './group.lane.js';
 import { addPushTarget } from './postgres-push.target.js';
 import { type LogOptions, PostgresTaskLog } from './postgres-task.log.js';
 import * as sql from './postgres-task.sql.js';
@@ -42,6 +43,16 @@ const UNIQUE_VIOLATION = '23505';
 const NIL = '00000000-0000-0000-0000-000000000000';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
+/** A group's tasks are all in memory at once. */
+const READS = { items: 32, size: 32 };
+
+const isUnavailable = (error: unknown) => error instanceof A2AError && error.kind === 'unavailable';
+
+interface Read {
+  readonly taskId: string;
+  readonly scope: TaskScope;
+}
+
 interface DeliveredRow {
   readonly version: number;
   readonly lease_token: number;
@@ -52,6 +63,7 @@ interface DeliveredRow {
 /** Tasks in Postgres: hand-written statements, each one round trip. */
 export class PostgresTaskStore extends TaskStore {
   readonly #log: PostgresTaskLog;
+  readonly #reads = new GroupLane((reads: readonly Read[]) => this.#readAll(reads), READS, isUnavailable);
 
   constructor(
     private readonly postgres: Postgres,
@@ -129,8 +141,20 @@ export class PostgresTaskStore extends TaskStore {
 
   async read(taskId: string, scope: TaskScope): Promise<StoredTask | undefined> {
     if (!UUID.test(taskId)) return undefined;
-    const rows = await this.#rows<TaskRow>('read', sql.READ, [taskId, ...owner(scope)]);
-    return rows[0] && storedTask(rows[0]);
+    return inChildSpan('store/read', {}, () => this.#reads.submit({ taskId, scope }, 1));
+  }
+
+  async #readAll(reads: readonly Read[]): Promise<(StoredTask | undefined)[]> {
+    type Row = TaskRow & { place: number };
+    const scopes = reads.map(({ scope }) => owner(scope));
+    const columns = [0, 1, 2].map((column) => scopes.map((scope) => scope[column]));
+    const query = { name: 'read', text: sql.READ, values: [reads.map(({ taskId }) => taskId), ...columns] };
+    const { rows } = await available(this.postgres.query<Row>(query));
+    const found = new Map(rows.map((row) => [row.place, row]));
+    return reads.map((_, index) => {
+      const row = found.get(index + 1);
+      return row && storedTask(row);
+    });
   }
 
   async readMany(taskIds: readonly string[], scope: TaskScope): Promise<Task[]> {

@@ -272,9 +272,14 @@ describe('a task store', () => {
         SELECT gen_random_uuid(), 'acme', 'alice', 'echo', 'many', 3, now() - interval '1 day', 1, 1, 1
         FROM generate_series(1, 20000)`,
     });
-    for (const text of [READ, REQUEST_CANCEL]) {
+    const scope = ['acme', 'alice', 'echo'];
+    const statements: [string, string[]][] = [
+      [READ, [taskId, ...scope].map((value) => `{${value}}`)],
+      [REQUEST_CANCEL, [taskId, ...scope]],
+    ];
+    for (const [text, values] of statements) {
       const { rows } = await postgres.query<{ 'QUERY PLAN': string }>({
-        text: `EXPLAIN ${text.replace('$1', `'${taskId}'`).replaceAll('$2', "'acme'").replaceAll('$3', "'alice'").replaceAll('$4', "'echo'")}`,
+        text: `EXPLAIN ${text.replace(/\$(\d)/g, (_, place) => `'${values[Number(place) - 1]}'`)}`,
       });
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
       expect(plan).toContain('tasks_pkey');

@@ -7,27 +7,27 @@ interface Waiting<T, R> {
 
 export interface LaneLimits {
   readonly items: number;
-  /** Bytes of one commit, roughly. */
+  /** Bytes of one group, roughly. */
   readonly size: number;
 }
 
 /**
- * Group commit: while one commit is in flight, what arrives gathers and then goes as the next one. Idle
- * latency is one commit; under load many share one. Items are committed in the order submitted.
+ * Group commit, and the same for reads: while one statement is in flight, what arrives gathers and then goes as
+ * the next one. Idle latency is one statement; under load many share one. Items go in the order submitted.
  *
- *   idle --submit--> gathering (the rest of this turn of the event loop) --> committing --+--> idle
+ *   idle --submit--> gathering (the rest of this turn of the event loop) --> in flight --+--> idle
  *                         ^------------------ more was submitted meanwhile --------------'
  */
-export class CommitLane<T, R> {
+export class GroupLane<T, R> {
   #waiting: Waiting<T, R>[] = [];
   #busy = false;
 
   /**
-   * `commit` answers one result per item, in order. When it throws, `concernsAll` says whether the error is
+   * `run` answers one result per item, in order. When it throws, `concernsAll` says whether the error is
    * every item's; otherwise each is tried alone, so that one bad item spoils no other.
    */
   constructor(
-    private readonly commit: (items: readonly T[]) => Promise<readonly R[]>,
+    private readonly run: (items: readonly T[]) => Promise<readonly R[]>,
     private readonly limits: LaneLimits,
     private readonly concernsAll: (error: unknown) => boolean = () => false,
   ) {}
@@ -48,7 +48,7 @@ export class CommitLane<T, R> {
 
   async #settle(group: readonly Waiting<T, R>[]): Promise<void> {
     try {
-      const results = await this.commit(group.map((waiting) => waiting.item));
+      const results = await this.run(group.map((waiting) => waiting.item));
       group.forEach((waiting, i) => {
         waiting.resolve(results[i] as R);
       });

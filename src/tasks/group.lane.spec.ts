@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CommitLane } from './commit.lane.js';
+import { GroupLane } from './group.lane.js';
 
 const LIMITS = { items: 100, size: 1_000 };
 
@@ -7,7 +7,7 @@ const LIMITS = { items: 100, size: 1_000 };
 function gatedLane(limits = LIMITS) {
   const groups: number[][] = [];
   const gates: (() => void)[] = [];
-  const lane = new CommitLane<number, string>(async (items) => {
+  const lane = new GroupLane<number, string>(async (items) => {
     groups.push([...items]);
     await new Promise<void>((resolve) => gates.push(resolve));
     return items.map((item) => `done ${item}`);
@@ -57,7 +57,7 @@ describe('group commit', () => {
   });
 
   it('lets one bad item spoil no other', async () => {
-    const lane = new CommitLane<number, number>(async (items) => {
+    const lane = new GroupLane<number, number>(async (items) => {
       if (items.includes(2)) throw new Error('two is bad');
       return [...items];
     }, LIMITS);
@@ -75,7 +75,7 @@ describe('group commit', () => {
       tries++;
       throw new Error('no database');
     };
-    const lane = new CommitLane<number, number>(commit, LIMITS, () => true);
+    const lane = new GroupLane<number, number>(commit, LIMITS, () => true);
     const settled = await Promise.allSettled([1, 2, 3].map((i) => lane.submit(i, 1)));
     expect(settled.every((result) => result.status === 'rejected')).toBe(true);
     expect(tries).toBe(1);
@@ -83,7 +83,7 @@ describe('group commit', () => {
 
   it('rejects the item whose commit failed, and goes on with the next', async () => {
     let fail = true;
-    const lane = new CommitLane<number, number>(async (items) => {
+    const lane = new GroupLane<number, number>(async (items) => {
       if (fail) throw new Error('the disk is full');
       return [...items];
     }, LIMITS);
