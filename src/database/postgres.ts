@@ -9,13 +9,35 @@ export type { PoolClient, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 
+/**
+ * Every statement finds its rows by an index. Prepared while the tables are small, a plan would read or hash a
+ * whole table, and be kept while the table grows: each statement would cost as much as there are tasks.
+ * (Plans that are switched off count as dear, which must not start the compiler.)
+ */
+const BY_INDEX = [
+  'enable_seqscan = off',
+  'enable_hashjoin = off',
+  'enable_mergejoin = off',
+  'enable_material = off',
+  'jit = off',
+]
+  .map((setting) => `SET ${setting}`)
+  .join('; ');
+
 /** A pool of connections for hand-written SQL. Json comes as text, int8 as number, timestamptz as Date. */
 @Injectable()
 export class Postgres implements OnApplicationShutdown {
   readonly pool: pg.Pool;
 
   constructor(private readonly config: Config) {
-    this.pool = new pg.Pool({ ...this.connection('parley'), max: config.databasePool });
+    this.pool = new pg.Pool({
+      ...this.connection('parley'),
+      max: config.databasePool,
+      // The pool waits for it, and lets the connection go when it fails.
+      onConnect: async (client) => {
+        await client.query(BY_INDEX);
+      },
+    });
     // An idle connection that breaks has left the pool already; without a listener it would end the process.
     this.pool.on('error', () => undefined);
   }
