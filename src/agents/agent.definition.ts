@@ -6,7 +6,10 @@ type CardInit = MessageInitShape<typeof AgentCardSchema>;
 export type SkillInit = NonNullable<CardInit['skills']>[number];
 export type ProviderInit = NonNullable<CardInit['provider']>;
 
-/** What happens to a turn whose replica died: run again at most `retries` times, then (or at once with 0) FAILED. */
+/**
+ * What happens to a turn whose replica died: run again at most `retries` times, then (or at once with 0) FAILED. A
+ * replica that goes down in order hands its turns over: they run again in any case.
+ */
 export interface CrashPolicy {
   readonly retries: number;
 }

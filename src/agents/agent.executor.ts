@@ -46,8 +46,10 @@ export interface TurnContext {
   readonly traceparent?: string;
   /** Number of the log's entry that started the turn: names the turn within its task, after a crash too. */
   readonly trigger: number;
-  /** 1 on the first run of this turn, one more after each crash. */
+  /** 1 on the first run of this turn, one more after each crash and each hand-over. */
   readonly attempt: number;
+  /** How often the replica that ran this turn died. One that goes down hands its turns over, which is no crash. */
+  readonly crashes: number;
   /** The caller's other tasks of the same context, newest first (at most `limit`, default 20). */
   earlierTasks(limit?: number): Promise<Task[]>;
   /** The caller's own tasks that the message refers to; unknown and foreign ids are left out. */

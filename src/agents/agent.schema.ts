@@ -92,7 +92,7 @@ export const AgentFile = z
     crashRetries: whole(0, 100)
       .optional()
       .describe(
-        'How often a turn whose replica died is run again from the start. Work that can be found again is not begun twice.',
+        'How often a turn whose replica died is run again from the start; one whose replica goes down in order is run again in any case. Work that can be found again is not begun twice.',
       ),
     limits: Limits.default({}),
     backend: Backend,

@@ -112,6 +112,7 @@ export class Intake {
         written: 0,
         scope,
         attempt: 1,
+        crashes: 0,
         cancelRequested: false,
         stored,
         trigger,

@@ -14,8 +14,8 @@ const BATCH = 20;
  * Keeps this replica's leases alive and takes over turns whose replica is gone.
  *
  *   held --heartbeat answers--> held     --heartbeat does not know it--> lost: the turn is dropped
- *   expired --taken over--> cancelled where that was asked; run again while the agent's policy allows;
- *                           else failed with the reason
+ *   expired --taken over--> cancelled where that was asked; run again after a hand-over, and after a crash while
+ *                           the agent's policy allows; else failed with the reason
  */
 @Injectable()
 export class LeaseKeeper implements OnApplicationBootstrap, OnModuleDestroy {
@@ -75,8 +75,8 @@ export class LeaseKeeper implements OnApplicationBootstrap, OnModuleDestroy {
 
   async #takeOver(claim: TurnClaim): Promise<void> {
     const retries = this.agents.get(claim.scope.agent)?.settings.crash.retries ?? 0;
-    const rerun = !claim.cancelRequested && claim.attempt <= 1 + retries;
-    if (claim.attempt > 1) {
+    const rerun = !claim.cancelRequested && claim.crashes <= retries;
+    if (claim.crashes > 0) {
       const outcome = rerun ? 'rerun' : claim.cancelRequested ? 'cancelled' : 'failed';
       count('a2a.server.turns.taken_over', { agent: claim.scope.agent, outcome });
       LOG.warn({ message: 'turn taken over', task: claim.lease.taskId, attempt: claim.attempt, rerun });

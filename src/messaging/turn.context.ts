@@ -66,6 +66,10 @@ export class RunningTurnContext implements TurnContext {
     return this.claim.attempt;
   }
 
+  get crashes(): number {
+    return this.claim.crashes;
+  }
+
   async earlierTasks(limit = 20): Promise<Task[]> {
     const tasks = await this.store.context(this.task.contextId, this.claim.scope, limit + 1);
     return tasks.filter(({ id }) => id !== this.task.id).slice(0, limit);

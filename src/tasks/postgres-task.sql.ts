@@ -102,7 +102,8 @@ WITH old AS (
     lease_token = CASE WHEN idle THEN lease_token + 1 ELSE lease_token END,
     lease_writes = CASE WHEN idle THEN 0 ELSE lease_writes END,
     lease_until = CASE WHEN idle THEN clock_timestamp() + $11 * interval '1 millisecond' ELSE lease_until END,
-    attempt = CASE WHEN idle THEN 1 ELSE attempt END
+    attempt = CASE WHEN idle THEN 1 ELSE attempt END,
+    handovers = CASE WHEN idle THEN 0 ELSE handovers END
   FROM old WHERE t.id = old.id
   RETURNING t.id, version, lease_token, idle, push
 ), e AS (
@@ -205,7 +206,7 @@ WHERE t.id = $1 AND ${OWNED} AND t.state NOT IN ${ENDED}
 RETURNING coalesce(lease_until > clock_timestamp(), false) AS running`;
 
 /** What a turn needs to run, joined to rows `t` that were just claimed. */
-const CLAIM = `t.id, t.organisation, t.owner, t.agent, t.lease_token, t.lease_writes, t.attempt,
+const CLAIM = `t.id, t.organisation, t.owner, t.agent, t.lease_token, t.lease_writes, t.attempt, t.handovers,
   t.cancel_requested_at IS NOT NULL AS cancel_requested, t.version, t.snapshot, t.snapshot_seq, ${TAIL}, t.inbox_seq,
   d.seq AS trigger_seq, d.payload AS trigger, d.request`;
 
@@ -223,7 +224,7 @@ const TRIGGER = `LEFT JOIN LATERAL (
 export const ACQUIRE = `
 WITH t AS (
   UPDATE tasks SET lease_holder = $2, lease_token = lease_token + 1, lease_writes = 0, attempt = 1,
-    lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+    handovers = 0, lease_until = clock_timestamp() + $3 * interval '1 millisecond'
   WHERE id = $1 AND NOT direct AND state NOT IN ${ENDED} AND CASE WHEN $4::timestamptz IS NULL
     THEN lease_until IS NULL OR lease_until < clock_timestamp()
     ELSE state IN ${WAITING} AND status_at = $4 END
@@ -269,9 +270,10 @@ WITH held AS (
 SELECT t.id, t.cancel_requested_at IS NOT NULL AS cancel_requested, t.inbox_seq
 FROM tasks t JOIN held h ON h.id = t.id AND h.token = t.lease_token WHERE t.lease_until IS NOT NULL`;
 
-/** Gives leases back: $1 leases, $2 whether their agents had begun. */
+/** Gives leases back: $1 leases, $2 whether their agents had begun: then the turn is handed over. */
 export const RELEASE = `
-UPDATE tasks t SET lease_until = clock_timestamp(), lease_holder = CASE WHEN $2 THEN lease_holder END
+UPDATE tasks t SET lease_until = clock_timestamp(), lease_holder = CASE WHEN $2 THEN lease_holder END,
+  handovers = t.handovers + CASE WHEN $2 THEN 1 ELSE 0 END
 FROM json_to_recordset($1::json) AS h(id uuid, token bigint)
 WHERE t.id = h.id AND t.lease_token = h.token AND t.lease_until IS NOT NULL`;
 

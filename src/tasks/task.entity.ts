@@ -21,6 +21,7 @@ export class TaskEntity {
   @Column('bigint', { name: 'lease_writes', default: 0 }) leaseWrites!: string;
   @Column('timestamptz', { name: 'lease_until', nullable: true }) leaseUntil!: Date | null;
   @Column('integer', { default: 1 }) attempt!: number;
+  @Column('integer', { default: 0 }) handovers!: number;
   @Column('timestamptz', { name: 'cancel_requested_at', nullable: true }) cancelRequestedAt!: Date | null;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
   @Column('boolean', { default: false }) push!: boolean;

@@ -26,6 +26,7 @@ export interface ClaimRow extends TaskRow {
   readonly lease_token: number;
   readonly lease_writes: number;
   readonly attempt: number;
+  readonly handovers: number;
   readonly cancel_requested: boolean;
   readonly inbox_seq: number;
   readonly trigger_seq: number;
@@ -60,6 +61,7 @@ export function turnClaim(row: ClaimRow): TurnClaim {
     written: row.lease_writes,
     scope: { organisation: row.organisation, owner: row.owner, agent: row.agent },
     attempt: row.attempt,
+    crashes: Math.max(row.attempt - 1 - row.handovers, 0),
     cancelRequested: row.cancel_requested,
     stored: storedTask(row),
     trigger: storedEvent({ seq: row.trigger_seq, payload: row.trigger }),

@@ -110,7 +110,10 @@ export interface TurnClaim {
   /** How many events were written under this lease before. */
   readonly written: number;
   readonly scope: TaskScope;
+  /** 1 for the first run of the turn, one more after each crash and each hand-over. */
   readonly attempt: number;
+  /** How many of its replicas died; those that went down and handed it over do not count. */
+  readonly crashes: number;
   readonly cancelRequested: boolean;
   readonly stored: StoredTask;
   /** The oldest message or approval that no turn has read, with its number. */
@@ -226,8 +229,8 @@ export abstract class TaskStore {
   /** Prolongs leases. Answers the ones still held. */
   abstract renew(leases: readonly Lease[]): Promise<readonly HeldLease[]>;
   /**
-   * Gives turns to whoever takes them next, at once. `begun`: the agent has run, so that the agent's policy
-   * decides whether it may again; otherwise the turn only waited for a place.
+   * Gives turns to whoever takes them next, at once. `begun`: the agent has run and runs again, which counts as a
+   * hand-over and not as a crash; otherwise the turn only waited for a place.
    */
   abstract release(leases: readonly Lease[], begun: boolean): Promise<void>;
   /**

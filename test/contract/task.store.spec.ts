@@ -136,7 +136,7 @@ describe('a task store', () => {
     const lease = (await short.create({ scope: alice, task, request: { metadata: { k: 'v' } } }))!;
     const claims = await rival.takeExpired(['echo'], 100);
     const claim = claims.find((c) => c.lease.taskId === task.id)!;
-    expect(claim.attempt).toBe(2);
+    expect(claim).toMatchObject({ attempt: 2, crashes: 1 });
     expect(claim.request).toEqual({ metadata: { k: 'v' } });
     expect(claim.trigger.seq).toBe(1);
     expect(claim.lease.token).toBe(lease.token + 1);
@@ -148,6 +148,21 @@ describe('a task store', () => {
     expect(await rival.renew([claim.lease])).toEqual([
       { taskId: task.id, cancelRequested: false, inboxSeq: 1 },
     ]);
+  });
+
+  it('counts a crash, but neither a hand-over nor a wait for a place', async () => {
+    const taken = async (id: string) =>
+      (await rival.takeExpired(['echo'], 100)).find(({ lease }) => lease.taskId === id)!;
+    const short = new PostgresTaskStore(postgres, { holder: 'short', leaseMs: 0 });
+    const lease = (await store.create({ scope: alice, task: newTask(), request: {} }))!;
+    await store.release([lease], false);
+    const first = await taken(lease.taskId);
+    expect(first).toMatchObject({ attempt: 1, crashes: 0 });
+    await store.release([first.lease], true);
+    const second = await taken(lease.taskId);
+    expect(second).toMatchObject({ attempt: 2, crashes: 0 });
+    await short.renew([second.lease]);
+    expect(await taken(lease.taskId)).toMatchObject({ attempt: 3, crashes: 1 });
   });
 
   it('hands an expired turn to one of two that ask at once', async () => {

@@ -76,6 +76,7 @@ export function fakeTurn(options: FakeTurnOptions = {}): TurnContext {
     principal: { organisation: 'default', subject: 'tester', scopes: new Set() },
     trigger: 1,
     attempt: 1,
+    crashes: 0,
     earlierTasks: async () => [],
     referencedTasks: async () => [],
     ...rest,

@@ -44,7 +44,7 @@ export class HttpExecutor extends AgentExecutor {
       yield* this.#later(turn, accepted.read ?? 0);
       return;
     }
-    if (turn.attempt > 1 && !this.mayRepeat) {
+    if (turn.crashes > 0 && !this.mayRepeat) {
       throw new AgentFailure('The service was interrupted while the agent was working.');
     }
     const headers = await backendHeaders(this.backend, turn, this.backend.url);
