@@ -125,9 +125,9 @@ export const SETTINGS = {
     'Longest stream of A2A 0.3, which its client then takes up again; 0 is no limit',
   ),
   leaseMs: setting(
-    milliseconds(100).default(10_000),
+    milliseconds(100).default(8_000),
     'ms',
-    'After this long without a heartbeat another replica takes a turn over',
+    'A turn without a sign of its replica for this long is taken over by another one, at most a second later',
   ),
   operatorToken: setting(text().optional(), 'text', "Bearer token of the operators' API", {
     otherwise: "the operators' API is closed",
