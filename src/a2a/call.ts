@@ -26,6 +26,7 @@ export interface Arrival extends Destination {
 /** What the dispatcher has settled about an arrival. */
 export interface Admission {
   readonly agent: string;
+  readonly agentVersion: string | undefined;
   readonly version: ProtocolVersion;
   readonly extensions: readonly string[];
   readonly principal: Principal;
@@ -37,6 +38,7 @@ export class Call implements CallContext {
   readonly binding: Binding;
   readonly caller: Caller;
   readonly agent: string;
+  readonly agentVersion: string | undefined;
   readonly version: ProtocolVersion;
   readonly extensions: readonly string[];
   readonly principal: Principal;
@@ -54,6 +56,7 @@ export class Call implements CallContext {
     this.binding = arrival.binding;
     this.caller = arrival.caller;
     this.agent = admission.agent;
+    this.agentVersion = admission.agentVersion;
     this.version = admission.version;
     this.extensions = admission.extensions;
     this.principal = admission.principal;
@@ -62,6 +65,10 @@ export class Call implements CallContext {
     this.tracestate = parameters.tracestate;
     this.reply.set('a2a-version', this.version);
     if (this.extensions.length > 0) this.reply.set(EXTENSIONS[this.version], this.extensions.join(', '));
+  }
+
+  header(name: string): string | undefined {
+    return this.caller.header(name);
   }
 
   get signal(): AbortSignal {

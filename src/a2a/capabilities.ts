@@ -24,7 +24,8 @@ export interface AgentCapabilities {
 
 /** The capabilities that decide what is answered (3.3.4), the same that callers read on the card. */
 export abstract class Capabilities {
-  abstract of(agentId: string): AgentCapabilities;
+  /** Of the agent at its plain address, or of one of its versions. */
+  abstract of(agentId: string, agentVersion?: string): AgentCapabilities;
 }
 
 /** Reads them off the published cards, so that what a card declares and what is served cannot differ. */
@@ -37,8 +38,8 @@ export class CardCapabilities extends Capabilities {
   }
 
   /** @throws A2AError `unavailable` before the cards are published */
-  of(agentId: string): AgentCapabilities {
-    const { card } = this.cards.ofAgent(agentId);
+  of(agentId: string, agentVersion?: string): AgentCapabilities {
+    const { card } = this.cards.ofAgent(agentId, agentVersion);
     let capabilities = this.#known.get(card);
     if (capabilities === undefined) {
       capabilities = capabilitiesOf(card);

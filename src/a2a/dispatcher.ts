@@ -19,7 +19,7 @@ import {
   type ServiceParameters,
   validateRequest,
 } from '../protocol/index.js';
-import { agentAt } from './agent.address.js';
+import { type AddressedAgent, agentAt } from './agent.address.js';
 import { type Arrival, Call, type Destination } from './call.js';
 import { traced } from './call.span.js';
 import { CallerGate } from './caller.gate.js';
@@ -47,6 +47,7 @@ const LASTING: ReadonlySet<OperationName> = new Set([
 /** Who calls which agent, in which version of the protocol. */
 interface Resolution {
   readonly agent: AgentDefinition;
+  readonly agentVersion: string | undefined;
   readonly capabilities: AgentCapabilities;
   readonly parameters: ServiceParameters;
   readonly version: ProtocolVersion;
@@ -79,24 +80,24 @@ export class Dispatcher implements BeforeApplicationShutdown {
    */
   async resolve(destination: Destination, operation?: OperationName): Promise<Resolution> {
     const principal = await this.gate.identify(destination.caller, operation);
-    const agent = agentAt(this.agents, destination);
-    if (!this.gate.mayFind(principal, agent)) throw noSuchAgent(agent.id);
-    return { ...this.#speaking(agent, destination), principal };
+    const addressed = agentAt(this.agents, destination);
+    if (!this.gate.mayFind(principal, addressed.agent)) throw noSuchAgent(addressed.agent.id);
+    return { ...this.#speaking(addressed, destination), principal };
   }
 
-  #speaking(agent: AgentDefinition, { binding, versions, caller }: Destination) {
-    const capabilities = this.capabilities.of(agent.id);
+  #speaking({ agent, agentVersion }: AddressedAgent, { binding, versions, caller }: Destination) {
+    const capabilities = this.capabilities.of(agent.id, agentVersion);
     const parameters = readServiceParameters(caller);
     const served = capabilities.versions[binding].filter((version) => versions.includes(version));
     const version = resolveVersion(parameters.version, served);
-    return { agent, capabilities, parameters, version };
+    return { agent, agentVersion, capabilities, parameters, version };
   }
 
   /** The card that everyone may see of the agent at an address, where it is the only one. @throws A2AError */
   publicCard(destination: Destination): AgentCard | undefined {
-    const agent = agentAt(this.agents, destination);
-    if (isPrivate(agent)) return undefined;
-    const { extendedAgentCard, card } = this.#speaking(agent, destination).capabilities;
+    const addressed = agentAt(this.agents, destination);
+    if (isPrivate(addressed.agent)) return undefined;
+    const { extendedAgentCard, card } = this.#speaking(addressed, destination).capabilities;
     return extendedAgentCard ? undefined : card;
   }
 
@@ -104,17 +105,21 @@ export class Dispatcher implements BeforeApplicationShutdown {
   async admit(arrival: Arrival): Promise<Call> {
     const { operation } = arrival;
     if (this.readiness.draining.aborted && LASTING.has(operation)) throw goingDown();
-    const { agent, capabilities, parameters, version, principal } = await this.resolve(arrival, operation);
+    const { agent, agentVersion, capabilities, parameters, version, principal } = await this.resolve(
+      arrival,
+      operation,
+    );
     const extensions = activeExtensions(agent, parameters.extensions);
     this.gate.allow(operation, principal, agent);
     requireCapability(operation, capabilities);
-    return new Call(arrival, { agent: agent.id, version, extensions, principal }, parameters);
+    const admission = { agent: agent.id, agentVersion, version, extensions, principal };
+    return new Call(arrival, admission, parameters);
   }
 
   /** A stream's promise settles once its first frame is known. @throws A2AError, or whatever went wrong inside */
   async perform(call: Call, request: Message): Promise<Reply> {
     validateRequest(call.operation, request as RequestOf<typeof call.operation>);
-    requirePushWhenAsked(request, this.capabilities.of(call.agent));
+    requirePushWhenAsked(request, this.capabilities.of(call.agent, call.agentVersion));
     call.taskId = taskIdIn(request as RequestOf<OperationName>);
     this.#running++;
     try {

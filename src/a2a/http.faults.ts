@@ -7,9 +7,9 @@ import { errorAnswer as jsonRpcAnswer } from './jsonrpc/index.js';
 import { methodsAt, errorAnswer as restAnswer } from './rest/index.js';
 import { restErrorAnswer } from './v03/index.js';
 
-const BINDING = /^(?:\/agents\/[^/]+)?\/(jsonrpc|rest)(?:\/|$)/;
-const V03 = /^(?:\/agents\/[^/]+)?\/rest\/v1\//;
-const JSONRPC = /^(?:\/agents\/[^/]+)?\/jsonrpc\/?$/;
+const BINDING = /^(?:\/agents\/[^/]+(?:\/versions\/[^/]+)?)?\/(jsonrpc|rest)(?:\/|$)/;
+const V03 = /^(?:\/agents\/[^/]+(?:\/versions\/[^/]+)?)?\/rest\/v1\//;
+const JSONRPC = /^(?:\/agents\/[^/]+(?:\/versions\/[^/]+)?)?\/jsonrpc\/?$/;
 
 /** What our table calls an HTTP status that the server gave by itself. */
 const KINDS: Readonly<Record<number, ErrorKind>> = {

@@ -149,7 +149,7 @@ export class TaskService implements A2AOperations {
       const stored = await this.#read(id, call);
       const { task, version } = stored;
       const seen = call.lastEventId;
-      const closesAt = closingStates(this.agents.get(call.agent)!, call);
+      const closesAt = closingStates(this.agents.get(call.agent, call.agentVersion)!, call);
       const resumes = seen !== undefined && seen < version;
       if (resumes && (await this.#keeps(id, seen))) {
         return new TaskStream([], { tail: tail.seek(seen, version), closesAt, signal });
@@ -188,7 +188,7 @@ export class TaskService implements A2AOperations {
   async getExtendedAgentCard(_: GetExtendedAgentCardRequest, call: CallContext): Promise<AgentCard> {
     call.reply.set('cache-control', 'private, max-age=300');
     call.reply.set('vary', 'Authorization, X-API-Key, A2A-Version');
-    return this.cards.extended(call.agent, call.principal.scopes);
+    return this.cards.extended(call, call.principal.scopes);
   }
 
   /** Reading a task shows it: from now on its agent cannot reply directly. */

@@ -1,6 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type AgentCardSchema, TaskState } from '../protocol/index.js';
 import type { AgentExecutor } from './agent.executor.js';
+import { isNewer, majorOf, type Rollout } from './agent.versions.js';
 
 type CardInit = MessageInitShape<typeof AgentCardSchema>;
 export type SkillInit = NonNullable<CardInit['skills']>[number];
@@ -42,6 +43,8 @@ export interface AgentSettings {
   readonly compactText: boolean;
   /** A2A 0.3 is served beside 1.0. */
   readonly v03: boolean;
+  /** Headers of the caller that the agent is passed, by lower-case names. */
+  readonly forwardHeaders: readonly string[];
 }
 
 export const AGENT_SETTINGS: AgentSettings = {
@@ -57,6 +60,7 @@ export const AGENT_SETTINGS: AgentSettings = {
   streamClosesAt: [TaskState.INPUT_REQUIRED],
   compactText: false,
   v03: false,
+  forwardHeaders: [],
 };
 
 /** Who may use an agent, beside what the operations need. Left out: every caller. */
@@ -82,8 +86,10 @@ export interface AgentDefinition {
   readonly id: string;
   readonly name: string;
   readonly description: string;
-  /** The agent's own release. */
+  /** The agent's own release: one id can be served in several at once. `[A-Za-z0-9][A-Za-z0-9._-]{0,62}`. */
   readonly version: string;
+  /** What part it takes beside other versions of the same id. */
+  readonly rollout?: Rollout;
   readonly provider?: ProviderInit;
   readonly documentationUrl?: string;
   readonly iconUrl?: string;
@@ -105,11 +111,33 @@ export const isPrivate = ({ access }: Pick<AgentDefinition, 'access'>): boolean 
 
 /** The agents that this service serves. They may change while it runs. */
 export abstract class AgentRegistry {
-  /** The agent of that id, or undefined. */
-  abstract get(id: string): AgentDefinition | undefined;
+  /** The versions of the agent of that id, the current one first; none when there is no such agent. */
+  abstract versions(id: string): readonly AgentDefinition[];
+  /** The current version of every agent. */
   abstract list(): readonly AgentDefinition[];
   /** The agent at the root addresses and behind an empty tenant. */
   abstract get default(): AgentDefinition;
   /** Calls back after every change of what the others answer. */
   onChange(_listener: () => void): void {}
+
+  /** The agent of that id, in that version or the current one; undefined when it is not served. */
+  get(id: string, version?: string): AgentDefinition | undefined {
+    const versions = this.versions(id);
+    return version === undefined ? versions[0] : versions.find((agent) => agent.version === version);
+  }
+
+  /**
+   * What goes on with work that a version began: the version itself, else the newest of the same major number.
+   * Undefined: nothing served may.
+   */
+  heir(id: string, version: string | undefined): AgentDefinition | undefined {
+    const exact = this.get(id, version);
+    if (exact || version === undefined) return exact;
+    return this.versions(id)
+      .filter((agent) => majorOf(agent.version) === majorOf(version))
+      .reduce<AgentDefinition | undefined>(
+        (newest, agent) => (newest && isNewer(newest.version, agent.version) ? newest : agent),
+        undefined,
+      );
+  }
 }

@@ -42,6 +42,8 @@ export interface TurnContext {
   /** URIs of the activated extensions. */
   readonly extensions: readonly string[];
   readonly principal: Principal;
+  /** Those of the call's headers that the agent's `forwardHeaders` name. None in a turn that an approval started. */
+  readonly headers: Readonly<Record<string, string>>;
   /** W3C `traceparent` of the call that started the turn. */
   readonly traceparent?: string;
   /** Number of the log's entry that started the turn: names the turn within its task, after a crash too. */

@@ -52,13 +52,63 @@ const Limits = z
   })
   .describe('Times in milliseconds.');
 
+const version = () => {
+  const error = 'give a version such as 1.2.0: letters, digits, ".", "_" and "-", at most 63 characters';
+  return z.string({ error }).regex(/^[A-Za-z0-9][\w.-]{0,62}$/, { error });
+};
+
+const Callers = z
+  .strictObject({
+    organisations: textList('give a list of organisations').min(1).optional(),
+    subjects: textList('give a list of subjects').min(1).optional(),
+    scopes: textList('give a list of scopes').min(1).optional(),
+  })
+  .refine((lists) => Object.values(lists).some((list) => list !== undefined), {
+    error: 'give organisations, subjects or scopes',
+  })
+  .describe('Callers who are found in each of these lists.');
+
+const Rollout = z
+  .union(
+    [
+      z.enum(['current', 'draining']),
+      z.strictObject({
+        weight: whole(0, 100)
+          .optional()
+          .describe('Of a hundred new contexts, so many begin on this version.'),
+        callers: Callers.optional().describe('New contexts of these callers begin on this version.'),
+      }),
+    ],
+    { error: 'give current, draining, or weight and callers' },
+  )
+  .describe(
+    'Where one id is served in several versions: the current one answers at the plain address, a draining one only finishes what was begun on it.',
+  );
+
+const OWN_EXTENSIONS = EXTENSIONS.map(({ name }) => name);
+
+const AgentExtension = z.union(
+  [
+    z.enum(OWN_EXTENSIONS),
+    z.strictObject({
+      uri: text('give a URI'),
+      description: text().optional(),
+      required: z.boolean().optional(),
+    }),
+  ],
+  { error: `give one of ${OWN_EXTENSIONS.join(', ')}, or uri with description and required` },
+);
+
 /** An agent as an operator writes it. The JSON Schema for editors is made from this. */
 export const AgentFile = z
   .strictObject({
     id: id().describe('Names the agent in addresses.'),
     name: text('give a name'),
     description: text('give a sentence that says what the agent does'),
-    version: text().default('1.0.0').describe("The agent's own release."),
+    version: version()
+      .default('1.0.0')
+      .describe("The agent's own release; several of one id can be served side by side."),
+    rollout: Rollout.optional(),
     provider: z.strictObject({ organization: text('give a name'), url: text('give a URL') }).optional(),
     documentationUrl: text('give a URL').optional(),
     iconUrl: text('give a URL').optional(),
@@ -102,7 +152,7 @@ export const AgentFile = z
 export type AgentFile = z.output<typeof AgentFile>;
 
 /** The JSON Schema of a file in `PARLEY_AGENTS_DIR`, and of each agent in the list `agents` of the YAML file. */
-export function agentJsonSchema(): object {
+export function agentJsonSchema(): Record<string, unknown> {
   const schema = z.toJSONSchema(AgentFile, { io: 'input', target: 'draft-7' });
   return { title: 'Parley agent', ...schema };
 }

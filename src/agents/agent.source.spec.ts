@@ -109,7 +109,7 @@ describe('Agents in a folder', () => {
     agents = await LiveAgents.load(config, new BackEnds(new PostgresCallbacks(undefined)));
     return agents;
   };
-  afterEach(() => agents.onModuleDestroy());
+  afterEach(() => agents?.onModuleDestroy());
 
   it('are read anew when a file changes; those that did not change stay the same', async () => {
     const dir = mkdtempSync(join(folder, 'live-'));
@@ -140,11 +140,69 @@ describe('Agents in a folder', () => {
     expect(agents.get('a')).toBe(before);
   });
 
-  it('cannot share an id', async () => {
+  it('cannot share an id and a version', async () => {
     const dir = mkdtempSync(join(folder, 'twice-'));
     writeFileSync(join(dir, 'a.yaml'), agent('a'));
     await load(dir);
     writeFileSync(join(dir, 'b.yaml'), agent('a'));
-    await expect(agents.reload()).rejects.toThrow(/another agent has the id "a" too/);
+    await expect(agents.reload()).rejects.toThrow(/another agent has the id "a" and the version 1.0.0 too/);
   });
+
+  it.each([
+    ['that says so', ['', 'rollout: current\n', ''], '2.0.0'],
+    ['that alone says nothing', ['rollout: draining\n', 'rollout: { weight: 5 }\n', ''], '3.0.0'],
+    ['that is left', ['rollout: draining\n', 'rollout: draining\n', 'rollout: { weight: 5 }\n'], '3.0.0'],
+  ])('may be versions of one agent; the current one is the one %s', async (_, rollouts, current) => {
+    const dir = mkdtempSync(join(folder, 'versions-'));
+    for (const [n, rollout] of rollouts.entries())
+      writeFileSync(join(dir, `${n}.yaml`), agent('a', `version: ${n + 1}.0.0\n${rollout}`));
+    await load(dir);
+
+    expect(agents.list().map(({ version }) => version)).toEqual([current]);
+    expect(agents.versions('a').map(({ version }) => version)[0]).toBe(current);
+    expect(agents.versions('a')).toHaveLength(3);
+    expect(agents.get('a', '1.0.0')?.version).toBe('1.0.0');
+    expect(agents.get('a', '4.0.0')).toBeUndefined();
+  });
+
+  it.each([
+    [['', ''], /"a" has several versions that could be the current one; give rollout: current/],
+    [['rollout: current\n', 'rollout: current\n'], /could be the current one/],
+    [['', 'rollout: { weight: 101 }\n'], /give current, draining, or weight and callers|from 0 to 100/],
+    [
+      ['', 'rollout: { weight: 60 }\n', 'rollout: { weight: 60 }\n'],
+      /the weights of its versions are more than 100/,
+    ],
+    [['', 'rollout: { callers: {} }\n'], /give organisations, subjects or scopes|give current, draining/],
+  ])('are refused where their rollouts make no sense: %j', async (rollouts, problem) => {
+    const dir = mkdtempSync(join(folder, 'rollouts-'));
+    for (const [n, rollout] of rollouts.entries())
+      writeFileSync(join(dir, `${n}.yaml`), agent('a', `version: ${n + 1}.0.0\n${rollout}`));
+    await expect(load(dir)).rejects.toThrow(problem);
+  });
+
+  it('may pass headers on only where there is a key to store them with', async () => {
+    const dir = mkdtempSync(join(folder, 'headers-'));
+    const forward = 'backend: { kind: http, url: http://localhost:9000/, forwardHeaders: [x-tenant] }\n';
+    writeFileSync(join(dir, 'a.yaml'), `id: a\nname: A\ndescription: Is there\n${forward}`);
+    const load = (more: object) =>
+      LiveAgents.load(
+        loadConfig({ PARLEY_AGENTS_DIR: dir, PARLEY_DATABASE_URL: 'postgres://x/y', ...more }),
+        new BackEnds(new PostgresCallbacks(undefined)),
+      );
+    await expect(load({})).rejects.toThrow(/a\.yaml:1 backend\.forwardHeaders: set PARLEY_PUSH_KEYS/);
+    const key = `a=${Buffer.alloc(32, 1).toString('base64')}`;
+    const { settings } = (await load({ PARLEY_PUSH_KEYS: key })).default;
+    expect(settings.forwardHeaders).toEqual(['x-tenant']);
+  });
+
+  it.each(['connection', 'content-length', 'traceparent', 'parley-caller', 'X-Tenant', 'a2a-version'])(
+    'never pass on %s',
+    async (name) => {
+      const dir = mkdtempSync(join(folder, 'never-'));
+      const forward = `backend: { kind: http, url: http://localhost:9000/, forwardHeaders: [${name}] }\n`;
+      writeFileSync(join(dir, 'a.yaml'), `id: a\nname: A\ndescription: Is there\n${forward}`);
+      await expect(load(dir)).rejects.toThrow(/forwardHeaders\.0/);
+    },
+  );
 });

@@ -7,9 +7,10 @@ import { CallbackController } from './backends/callback.controller.js';
 import { Callbacks } from './backends/callbacks.js';
 import { PostgresCallbacks } from './backends/postgres-callbacks.js';
 import { LiveAgents } from './live.agents.js';
+import { SchemaController } from './schema.controller.js';
 
 @Module({
-  controllers: [CallbackController],
+  controllers: [CallbackController, SchemaController],
   providers: [
     {
       provide: Callbacks,

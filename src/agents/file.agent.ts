@@ -1,6 +1,7 @@
 import { AGENT_SETTINGS, type AgentDefinition, type AgentSettings } from './agent.definition.js';
 import type { AgentExecutor } from './agent.executor.js';
 import type { AgentFile } from './agent.schema.js';
+import type { Rollout } from './agent.versions.js';
 
 /** Kinds whose work can be found again after a crash: it is then gone on with, not begun twice. */
 const FOUND_AGAIN: ReadonlySet<string> = new Set(['a2a', 'http']);
@@ -13,6 +14,7 @@ export function fileAgent(file: AgentFile, executor: AgentExecutor): AgentDefini
   return {
     ...{ id, name, description, version, provider, documentationUrl, iconUrl, extensions, streaming },
     ...skillsOf(file),
+    rollout: rolloutOf(file),
     access: access && {
       isPrivate: access.private,
       organisations: access.organisations,
@@ -33,6 +35,11 @@ function skillsOf({ id, name, description, skills = [{ id, name, description, ta
   return { skills: open, extendedSkills: scoped.length > 0 ? scoped : undefined };
 }
 
+function rolloutOf({ rollout }: AgentFile): Rollout | undefined {
+  if (rollout === 'draining') return { isDraining: true };
+  return typeof rollout === 'object' ? rollout : undefined;
+}
+
 type SkillFile = NonNullable<AgentFile['skills']>[number];
 
 function settingsOf({ limits, backend, ...file }: AgentFile): AgentSettings {
@@ -48,5 +55,6 @@ function settingsOf({ limits, backend, ...file }: AgentFile): AgentSettings {
     directReplies: file.directReplies,
     compactText: backend.kind === 'openai' || backend.kind === 'command',
     v03: file.v03,
+    forwardHeaders: ('forwardHeaders' in backend && backend.forwardHeaders) || [],
   };
 }

@@ -9,16 +9,19 @@ import { type BuiltInOptions, builtInAgents, withAccess } from './built-in.agent
 import { fileAgent } from './file.agent.js';
 
 export type LiveAgentsOptions = BuiltInOptions &
-  Pick<ConfigValues, 'agents' | 'defaultAgent' | 'agentsFile' | 'agentsDir' | 'agentsReloadMs'>;
+  Pick<ConfigValues, 'agents' | 'defaultAgent' | 'agentsFile' | 'agentsDir' | 'agentsReloadMs'> &
+  Partial<Pick<ConfigValues, 'databaseUrl' | 'pushKeys'>>;
 
 interface Served {
-  readonly agents: ReadonlyMap<string, AgentDefinition>;
+  /** The versions of each, the current one first. */
+  readonly agents: ReadonlyMap<string, readonly AgentDefinition[]>;
   readonly default: AgentDefinition;
 }
 
 /** An agent of the configuration as it was made; `key` changes with whatever it was made from. */
 interface Made {
   readonly key: string;
+  readonly source: AgentSource;
   readonly definition: AgentDefinition;
 }
 
@@ -51,12 +54,12 @@ export class LiveAgents extends AgentRegistry implements OnApplicationBootstrap,
     return agents;
   }
 
-  get(id: string): AgentDefinition | undefined {
-    return this.#served.agents.get(id);
+  versions(id: string): readonly AgentDefinition[] {
+    return this.#served.agents.get(id) ?? NONE;
   }
 
   list(): readonly AgentDefinition[] {
-    return [...this.#served.agents.values()];
+    return [...this.#served.agents.values()].flatMap(([current]) => current ?? NONE);
   }
 
   get default(): AgentDefinition {
@@ -105,11 +108,11 @@ export class LiveAgents extends AgentRegistry implements OnApplicationBootstrap,
     const made = new Map<string, Made>();
     for (const source of sources) {
       await this.#make(source).then(
-        (one) => made.set(source.agent.id, one),
+        (one) => made.set(nameOf(source), one),
         (error: Error) => problems.push({ where: `${source.where} backend`, what: error.message }),
       );
     }
-    problems.push(...twice(sources));
+    problems.push(...twice(sources), ...this.#withoutKey(sources));
     const served = this.#choose(made, problems);
     if (!served || problems.length > 0) throw new ConfigError(problems);
     this.#made = made;
@@ -130,23 +133,42 @@ export class LiveAgents extends AgentRegistry implements OnApplicationBootstrap,
     };
   }
 
+  /** An embedded Postgres comes with a key. */
+  #withoutKey(sources: readonly AgentSource[]): ConfigProblem[] {
+    const { databaseUrl, pushKeys } = this.options;
+    if (databaseUrl === undefined || (pushKeys?.length ?? 0) > 0) return [];
+    const what =
+      'set PARLEY_PUSH_KEYS; the headers of a turn are stored encrypted with it for as long as it runs';
+    return sources
+      .filter(({ agent: { backend } }) => 'forwardHeaders' in backend && backend.forwardHeaders)
+      .map(({ where }) => ({ where: `${where} backend.forwardHeaders`, what }));
+  }
+
   async #make(source: AgentSource): Promise<Made> {
     const key = keyOf(source);
-    const before = this.#made.get(source.agent.id);
+    const before = this.#made.get(nameOf(source));
     if (before?.key === key) return before;
     const executor = await this.backEnds.executorOf(source.agent, source.folder);
-    return { key, definition: withAccess(fileAgent(source.agent, executor), this.options) };
+    const shown = await this.backEnds.shownOf(source.agent);
+    const definition = withAccess({ ...fileAgent(source.agent, executor), ...shown }, this.options);
+    return { key, source, definition };
   }
 
   /** In the order of the list; agents that it does not name come after. */
   #choose(made: ReadonlyMap<string, Made>, problems: ConfigProblem[]): Served | undefined {
     const { agents: ids, defaultAgent } = this.options;
-    const agents = new Map<string, AgentDefinition>();
-    for (const id of ids) {
-      const agent = made.get(id)?.definition ?? this.#builtIn.find((one) => one.id === id);
-      if (agent) agents.set(id, agent);
+    const agents = new Map<string, readonly AgentDefinition[]>();
+    const described = new Map<string, Made[]>();
+    for (const one of made.values()) {
+      const { id } = one.definition;
+      described.set(id, [...(described.get(id) ?? []), one]);
     }
-    for (const [id, { definition }] of made) agents.set(id, definition);
+    for (const id of [...ids, ...described.keys()]) {
+      const versions = described.get(id);
+      const builtIn = this.#builtIn.filter((one) => one.id === id);
+      if (versions) agents.set(id, inOrder(versions, problems));
+      else if (builtIn.length > 0) agents.set(id, builtIn);
+    }
     if (problems.length > 0) return undefined;
     const names = [...agents.keys()].join(', ');
     const known = new Set([...agents.keys(), ...this.#described]);
@@ -158,9 +180,10 @@ export class LiveAgents extends AgentRegistry implements OnApplicationBootstrap,
         what: `there is no agent "${id}"; give some of ${builtIn}, or describe it`,
       });
     }
-    const [first] = agents.values();
+    const [[first] = NONE] = agents.values();
     if (!first) problems.push({ where: 'PARLEY_AGENTS', what: 'no agent is served; name or describe one' });
-    const root = defaultAgent === undefined ? (agents.get('echo') ?? first) : agents.get(defaultAgent);
+    const root =
+      defaultAgent === undefined ? (agents.get('echo')?.[0] ?? first) : agents.get(defaultAgent)?.[0];
     if (first && !root) {
       problems.push({
         where: 'PARLEY_DEFAULT_AGENT',
@@ -186,14 +209,45 @@ function keyOf({ agent, folder }: AgentSource): string {
   return JSON.stringify([agent, folder, module ? module.mtimeMs : 0]);
 }
 
+/** Several versions of one id may be described, each once. */
+const nameOf = ({ agent: { id, version } }: AgentSource) => `${id}@${version}`;
+
 function twice(sources: readonly AgentSource[]): ConfigProblem[] {
-  const ids = sources.map(({ agent }) => agent.id);
+  const names = sources.map(nameOf);
   return sources
-    .filter(({ agent }, n) => ids.indexOf(agent.id) !== n)
-    .map(({ agent, where }) => ({
+    .filter((source, n) => names.indexOf(nameOf(source)) !== n)
+    .map(({ agent: { id, version }, where }) => ({
       where,
-      what: `another agent has the id "${agent.id}" too; give it another one`,
+      what: `another agent has the id "${id}" and the version ${version} too; give it another one of them`,
     }));
 }
 
+/** The current version first: the one that says so, else the only one that says nothing, or that is left. */
+function inOrder(made: readonly Made[], problems: ConfigProblem[]): AgentDefinition[] {
+  const rollouts = (fits: (rollout: Rollout) => boolean) =>
+    made.filter(({ source }) => fits(source.agent.rollout));
+  const lasting = rollouts((rollout) => rollout !== 'draining');
+  const able =
+    [
+      rollouts((rollout) => rollout === 'current'),
+      rollouts((rollout) => rollout === undefined),
+      lasting,
+    ].find(({ length }) => length > 0) ?? [];
+  for (const { source } of able.slice(1)) {
+    const { id } = source.agent;
+    const what = `"${id}" has several versions that could be the current one; give rollout: current to one of them`;
+    problems.push({ where: `${source.where} rollout`, what });
+  }
+  const weights = lasting.reduce((sum, { definition }) => sum + (definition.rollout?.weight ?? 0), 0);
+  if (weights > 100) {
+    const what = 'the weights of its versions are more than 100 together';
+    problems.push({ where: `${made[0]!.source.where} rollout`, what });
+  }
+  const current = able[0] ?? made[0]!;
+  return [current, ...made.filter((one) => one !== current)].map(({ definition }) => definition);
+}
+
+type Rollout = AgentSource['agent']['rollout'];
+
+const NONE: readonly AgentDefinition[] = [];
 const LOG = new Logger('Agents');

@@ -12,9 +12,10 @@ const PER_AGENT = [
   '/agents/:agent/.well-known/agent-card.json',
   '/agents/:agent/.well-known/a2a/v1/agent-card.json',
 ];
+const PER_VERSION = PER_AGENT.map((path) => path.replace(':agent', ':agent/versions/:version'));
 /** Where clients of 0.3 look for it. */
 const LEGACY_ROOT = '/v1/card';
-const LEGACY_PER_AGENT = '/agents/:agent/v1/card';
+const LEGACY_PER_AGENT = ['/agents/:agent/v1/card', '/agents/:agent/versions/:version/v1/card'];
 
 /** Any web page may read a public card: it holds no secret and takes no credential (specification 8.2). */
 const CORS = { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'ETag' };
@@ -27,6 +28,12 @@ const PREFLIGHT = {
 };
 const PUBLIC = { ...CORS, 'cache-control': 'public, max-age=300', vary: 'A2A-Version' };
 const PRIVATE = { 'cache-control': 'private, max-age=300', vary: 'A2A-Version, Authorization, X-API-Key' };
+
+/** What the address names. */
+interface Named {
+  readonly agent: string;
+  readonly version?: string;
+}
 
 interface Showing {
   readonly request: FastifyRequest;
@@ -49,13 +56,9 @@ export class CardController {
     return this.#show(undefined, { request, reply, form: (card) => formFor(request, card) });
   }
 
-  @Get(PER_AGENT)
-  perAgent(
-    @Param('agent') agent: string,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    return this.#show(agent, { request, reply, form: (card) => formFor(request, card) });
+  @Get([...PER_AGENT, ...PER_VERSION])
+  perAgent(@Param() named: Named, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.#show(named, { request, reply, form: (card) => formFor(request, card) });
   }
 
   @Get(LEGACY_ROOT)
@@ -65,22 +68,22 @@ export class CardController {
 
   @Get(LEGACY_PER_AGENT)
   legacyPerAgent(
-    @Param('agent') agent: string,
+    @Param() named: Named,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    return this.#show(agent, { request, reply, form: legacyOf });
+    return this.#show(named, { request, reply, form: legacyOf });
   }
 
-  @Options([...ROOT, ...PER_AGENT, LEGACY_ROOT, LEGACY_PER_AGENT])
+  @Options([...ROOT, ...PER_AGENT, ...PER_VERSION, LEGACY_ROOT, ...LEGACY_PER_AGENT])
   preflight(@Res() reply: FastifyReply): void {
     reply.code(204).headers(PREFLIGHT).send();
   }
 
-  /** The card of an agent; of the default one, as it stands at the root, without an id. */
-  async #show(id: string | undefined, { request, reply, form }: Showing): Promise<void> {
-    const card = id === undefined ? this.cards.atRoot() : this.cards.ofAgent(id);
-    const agent = (id === undefined ? undefined : this.agents.get(id)) ?? this.agents.default;
+  /** The card of an agent or version; of the default one, as it stands at the root, without a name. */
+  async #show(named: Named | undefined, { request, reply, form }: Showing): Promise<void> {
+    const card = named === undefined ? this.cards.atRoot() : this.cards.ofAgent(named.agent, named.version);
+    const agent = (named && this.agents.get(named.agent, named.version)) ?? this.agents.default;
     await this.readers.check(request, agent);
     reply.headers(isPrivate(agent) ? PRIVATE : PUBLIC);
     send(form(card), request, reply);

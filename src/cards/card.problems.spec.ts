@@ -13,7 +13,7 @@ const served = {
   pushNotifications: false,
 };
 const { $typeName: _, ...good } = agentCard(
-  { agent: fakeAgent(), isDefault: true, atRoot: false },
+  { agent: fakeAgent(), isDefault: true, place: 'plain' },
   served,
   testConfig(),
 );

@@ -9,7 +9,7 @@ import { cardProblems } from './card.problems.js';
 import { signatures } from './card.signature.js';
 import { JWKS_PATH } from './jwks.controller.js';
 import { PublishedCard } from './published.card.js';
-import type { Served } from './served.js';
+import type { AgentPlace, Served } from './served.js';
 
 /** Stands for the addresses until the service listens: a card can be wrong in everything else before that. */
 const NOT_YET_LISTENING: Served = {
@@ -32,7 +32,14 @@ interface Cards {
   /** Made when the first one asks. */
   readonly extended: Map<string, Promise<AgentCard>>;
   readonly root: PublishedCard;
-  readonly byAgent: ReadonlyMap<string, PublishedCard>;
+  /** Under `agent` at the plain address, and under `agent@version`. */
+  readonly byName: ReadonlyMap<string, PublishedCard>;
+}
+
+/** An agent, or a version of it. */
+export interface CardName {
+  readonly agent: string;
+  readonly agentVersion?: string;
 }
 
 /** The cards, built and checked once. */
@@ -65,10 +72,14 @@ export class CardService implements OnModuleInit {
     });
   }
 
-  /** The card at the agent's own address. @throws A2AError `notFound` for an unknown agent, `unavailable` before `publish`. */
-  ofAgent(id: string): PublishedCard {
-    const card = this.#published().byAgent.get(id);
-    if (card === undefined) throw noSuchAgent(id);
+  /**
+   * The card at the agent's plain address, or at that of one of its versions.
+   * @throws A2AError `notFound` for an unknown agent or version, `unavailable` before `publish`.
+   */
+  ofAgent(agent: string, agentVersion?: string): PublishedCard {
+    const name = nameOf({ agent, agentVersion });
+    const card = this.#published().byName.get(name);
+    if (card === undefined) throw noSuchAgent(name);
     return card;
   }
 
@@ -89,18 +100,19 @@ export class CardService implements OnModuleInit {
    * @throws A2AError `unsupportedOperation` where the card declares no extended card,
    *   `extendedAgentCardNotConfigured` where it does and there is nothing on it
    */
-  async extended(id: string, scopes: ReadonlySet<string>): Promise<AgentCard> {
+  async extended(name: CardName, scopes: ReadonlySet<string>): Promise<AgentCard> {
     const { extended, served } = this.#published();
-    const agent = this.agents.get(id);
+    const agent = this.agents.get(name.agent, name.agentVersion);
     if (agent?.extendedSkills === undefined) {
       throw new A2AError('unsupportedOperation', { message: 'This agent has no extended card' });
     }
     if (agent.extendedSkills.length === 0) throw new A2AError('extendedAgentCardNotConfigured');
     const extendedSkills = skillsOpenTo(scopes, agent);
-    const key = JSON.stringify([id, extendedSkills.map(({ skill }) => skill.id)]);
+    const key = JSON.stringify([nameOf(name), extendedSkills.map(({ skill }) => skill.id)]);
     let card = extended.get(key);
     if (card === undefined) {
-      card = this.#card({ agent, extendedSkills, isDefault: this.#isDefault(agent), atRoot: false }, served);
+      const place = name.agentVersion === undefined ? 'plain' : 'version';
+      card = this.#card({ agent, extendedSkills, isDefault: this.#isDefault(agent), place }, served);
       extended.set(key, card);
     }
     return card;
@@ -114,20 +126,27 @@ export class CardService implements OnModuleInit {
   async #build(served: Served): Promise<Cards> {
     const changed = new Date();
     const problems: string[] = [];
-    const publish = async (agent: AgentDefinition, atRoot: boolean): Promise<PublishedCard> => {
-      const wanted = { agent, isDefault: this.#isDefault(agent), atRoot };
+    const publish = async (agent: AgentDefinition, place: AgentPlace): Promise<PublishedCard> => {
+      const wanted = { agent, isDefault: this.#isDefault(agent), place };
       // What is wrong with a skill is to be known at start, whoever may see it.
       const whole = agentCard({ ...wanted, extendedSkills: agent.extendedSkills }, served, this.config);
-      if (!atRoot) problems.push(...cardProblems(whole).map((problem) => `${agent.id}: ${problem}`));
+      if (place === 'version')
+        problems.push(...cardProblems(whole).map((problem) => `${agent.id}: ${problem}`));
       const card = new PublishedCard(await this.#card(wanted, served), changed);
-      const before = atRoot ? this.#cards?.root : this.#cards?.byAgent.get(agent.id);
+      const before = place === 'root' ? this.#cards?.root : this.#cards?.byName.get(nameAt(agent, place));
       return before?.current.etag === card.current.etag ? before : card;
     };
-    const own = this.agents.list().map(async (agent) => [agent.id, await publish(agent, false)] as const);
-    const root = await publish(this.agents.default, true);
-    const byAgent = new Map(await Promise.all(own));
+    const current = this.agents.list().map((agent) => [agent, 'plain'] as const);
+    const versions = this.agents
+      .list()
+      .flatMap(({ id }) => this.agents.versions(id).map((agent) => [agent, 'version'] as const));
+    const own = [...current, ...versions].map(
+      async ([agent, place]) => [nameAt(agent, place), await publish(agent, place)] as const,
+    );
+    const root = await publish(this.agents.default, 'root');
+    const byName = new Map(await Promise.all(own));
     if (problems.length > 0) throw new InvalidCards(problems);
-    return { root, byAgent, served, extended: new Map() };
+    return { root, byName, served, extended: new Map() };
   }
 
   async #card(wanted: WantedCard, served: Served): Promise<AgentCard> {
@@ -140,6 +159,12 @@ export class CardService implements OnModuleInit {
     return agent.id === this.agents.default.id;
   }
 }
+
+const nameOf = ({ agent, agentVersion }: CardName) =>
+  agentVersion === undefined ? agent : `${agent}@${agentVersion}`;
+
+const nameAt = ({ id, version }: AgentDefinition, place: AgentPlace) =>
+  nameOf({ agent: id, agentVersion: place === 'version' ? version : undefined });
 
 /** The skills beside the public ones that a holder of these scopes sees. */
 export function skillsOpenTo(

@@ -12,11 +12,14 @@ export interface Served {
   readonly pushNotifications: boolean;
 }
 
-/** An agent at one of its addresses: everyone has their own, the default agent has the root beside it. */
+/** Each version of an agent has an address, the current one the plain one too, and that of the default agent the root. */
+export type AgentPlace = 'root' | 'plain' | 'version';
+
+/** An agent at one of its addresses. */
 export interface AgentAddress {
   readonly agent: AgentDefinition;
   readonly isDefault: boolean;
-  readonly atRoot: boolean;
+  readonly place: AgentPlace;
 }
 
 /** The card's `supportedInterfaces` for an agent (PROTOCOL: on gRPC the tenant is the only selector). */
@@ -27,12 +30,22 @@ export function interfacesOf(address: AgentAddress, served: Served) {
       url: urlOf(binding, address, served),
       protocolBinding: binding,
       protocolVersion: version,
-      tenant: binding === 'GRPC' && !address.isDefault ? address.agent.id : '',
+      tenant: binding === 'GRPC' ? tenantOf(address) : '',
     }));
 }
 
-function urlOf(binding: Binding, { agent, atRoot }: AgentAddress, served: Served): string {
+/** The path of an agent's address. */
+function pathOf({ agent: { id, version }, place }: AgentAddress): string {
+  if (place === 'root') return '';
+  return place === 'plain' ? `/agents/${id}` : `/agents/${id}/versions/${version}`;
+}
+
+function tenantOf({ agent: { id, version }, place, isDefault }: AgentAddress): string {
+  if (place === 'version') return `${id}@${version}`;
+  return isDefault ? '' : id;
+}
+
+function urlOf(binding: Binding, address: AgentAddress, served: Served): string {
   if (binding === 'GRPC') return served.grpc;
-  const base = served.url + (atRoot ? '' : `/agents/${agent.id}`);
-  return `${base}/${binding === 'JSONRPC' ? 'jsonrpc' : 'rest'}`;
+  return `${served.url}${pathOf(address)}/${binding === 'JSONRPC' ? 'jsonrpc' : 'rest'}`;
 }

@@ -7,4 +7,5 @@ export * from './config.problem.js';
 export * from './identity.js';
 export * from './public.address.js';
 export * from './scopes.js';
+export * from './settings.schema.js';
 export * from './telemetry.switches.js';

@@ -5,3 +5,4 @@ export * from './migration.js';
 export * from './migration.runner.js';
 export { MIGRATIONS } from './migrations/index.js';
 export * from './postgres.js';
+export * from './secret.cipher.js';

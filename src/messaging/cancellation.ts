@@ -58,7 +58,7 @@ export class Cancellation {
       await this.#stop(taskId, running, metadata);
       const stored = await this.store.read(taskId, scope);
       if (!stored || isTerminal(stored.task.status!.state)) return;
-      const grace = this.agents.get(scope.agent)?.settings.cancelGraceMs ?? 0;
+      const grace = this.agents.heir(scope.agent, stored.agentVersion)?.settings.cancelGraceMs ?? 0;
       await this.#ended(tail.seek(stored.version), grace + this.config.leaseMs * 2);
     } finally {
       await tail.return();
@@ -77,9 +77,9 @@ export class Cancellation {
   }
 
   /** Tells the agent, whose turn is over; the task is CANCELED whatever comes of it. */
-  #abandon({ scope, stored }: TurnClaim): void {
+  #abandon({ scope, agentVersion, stored }: TurnClaim): void {
     this.agents
-      .get(scope.agent)
+      .heir(scope.agent, agentVersion)
       ?.executor.abandon?.(stored.task)
       .catch((error: unknown) =>
         LOG.warn({ message: 'abandon hook failed', task: stored.task.id, cause: error }),

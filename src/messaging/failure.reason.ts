@@ -11,6 +11,10 @@ export const REASONS = {
   agentFailed: { code: 'AGENT_FAILED', text: 'The agent failed.' },
   agentInactive: { code: 'AGENT_INACTIVE', text: 'The agent was silent for too long.' },
   agentGone: { code: 'AGENT_GONE', text: 'The agent is no longer served.' },
+  agentVersionGone: {
+    code: 'AGENT_VERSION_GONE',
+    text: 'The version of the agent that the task began on is no longer served.',
+  },
   waitedTooLong: { code: 'WAITED_TOO_LONG', text: 'Nobody answered in time what the task waited for.' },
   invalidAgentResponse: { code: 'INVALID_AGENT_RESPONSE', text: 'The agent gave no valid answer.' },
   replicaLost: { code: 'REPLICA_LOST', text: 'The service was interrupted while the agent was working.' },

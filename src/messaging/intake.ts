@@ -35,6 +35,7 @@ import { checkMediaTypes } from './media.types.js';
 import { countState } from './task.metrics.js';
 import type { Turn } from './turn.js';
 import { TurnRunner } from './turn.runner.js';
+import { VersionChoice } from './version.choice.js';
 
 /** A message that was taken in, with the log from there on. Whoever gets it closes `tail`. */
 export interface Accepted {
@@ -59,39 +60,59 @@ export interface Answered {
 /** Takes a caller's message into the log and starts the turn that it asks for (specification 3.1.1, 3.4). */
 @Injectable()
 export class Intake {
+  readonly #choice: VersionChoice;
+
   constructor(
-    private readonly agents: AgentRegistry,
+    agents: AgentRegistry,
     private readonly store: TaskStore,
     private readonly feed: TaskFeed,
     private readonly runner: TurnRunner,
     private readonly clock: Clock,
     private readonly ids: Ids,
-  ) {}
+  ) {
+    this.#choice = new VersionChoice(agents, store, ids);
+  }
 
   /**
    * Resolves once the message is committed, and with it `push`, where the message brought such a config.
    *
-   * @throws A2AError `taskNotFound`, `unsupportedOperation` (the task has ended), `contentTypeNotSupported`,
-   *   `invalidParams` (another context; a messageId used for other content), `unavailable`
+   * @throws A2AError `taskNotFound`, `unsupportedOperation` (the task has ended; the version of the agent is gone or
+   *   takes no new contexts), `contentTypeNotSupported`, `invalidParams` (another context or version; a messageId
+   *   used for other content), `permissionDenied`, `unavailable`
    */
   async accept(
     request: SendMessageRequest,
     call: CallContext,
     push?: PushTarget,
   ): Promise<Accepted | Answered> {
-    const agent = this.agents.get(call.agent)!;
     const message = request.message!;
+    const { organisation, subject: owner } = call.principal;
+    const scope = { organisation, owner, agent: call.agent };
+    const before = message.taskId ? await this.#before(message, scope) : undefined;
+    const { agent, isClosed } = before
+      ? { agent: this.#choice.forTask(before, call), isClosed: false }
+      : await this.#choice.forNewTask(message, scope, call);
     checkMediaTypes(message, agent);
     const incoming: Incoming = {
       agent,
       message,
-      scope: { organisation: call.principal.organisation, owner: call.principal.subject, agent: agent.id },
+      scope,
       identity: agent.settings.idempotentSend ? identify(request, call) : undefined,
-      request: turnRequest(request, call),
+      request: turnRequest(request, call, agent),
       signal: call.signal,
       push,
     };
-    return message.taskId ? this.#followUp(incoming) : this.#newTask(incoming);
+    if (isClosed) return this.#refused(incoming, false);
+    return before ? this.#followUp(incoming, before) : this.#newTask(incoming);
+  }
+
+  async #before({ taskId, contextId }: Message, scope: TaskScope): Promise<StoredTask> {
+    const before = await this.store.read(taskId, scope);
+    if (!before) throw new A2AError('taskNotFound', { metadata: { taskId } });
+    if (contextId && contextId !== before.task.contextId) {
+      throw invalidField('message.contextId', 'is not the context of the task');
+    }
+    return before;
   }
 
   async #newTask(incoming: Incoming): Promise<Accepted | Answered> {
@@ -99,18 +120,20 @@ export class Intake {
     const task = this.#submitted(message);
     const tail = this.feed.follow(task.id, 1, incoming.signal);
     try {
-      const lease = await this.store.create({ scope, task, request, identity, push });
+      const agentVersion = agent.version;
+      const lease = await this.store.create({ scope, agentVersion, task, request, identity, push });
       if (!lease) {
         void tail.return();
         return await this.#repeat(incoming);
       }
       countState(agent.id, TaskState.SUBMITTED);
-      const stored = { task, version: 1 };
+      const stored = { task, version: 1, agentVersion };
       const trigger = new StreamEvent(messageEvent(task.history[0]!), 1);
       const turn = this.runner.start({
         lease,
         written: 0,
         scope,
+        agentVersion,
         attempt: 1,
         crashes: 0,
         cancelRequested: false,
@@ -137,14 +160,9 @@ export class Intake {
     });
   }
 
-  async #followUp(incoming: Incoming): Promise<Accepted | Answered> {
+  async #followUp(incoming: Incoming, { task }: StoredTask): Promise<Accepted | Answered> {
     const { scope, identity, request, agent, message, push } = incoming;
-    const before = await this.store.read(message.taskId, scope);
-    if (!before) throw new A2AError('taskNotFound', { metadata: { taskId: message.taskId } });
-    const { id: taskId, contextId } = before.task;
-    if (message.contextId && message.contextId !== contextId) {
-      throw invalidField('message.contextId', 'is not the context of the task');
-    }
+    const { id: taskId, contextId } = task;
     const event = messageEvent({ ...message, taskId, contextId });
     const tail = this.feed.follow(taskId, 0, incoming.signal);
     try {
@@ -167,15 +185,20 @@ export class Intake {
     }
   }
 
-  /** A message that the task did not take: a repeat, or the task has ended. */
+  /** A message that was not taken: a repeat, or the task has ended, or the agent takes no new contexts. */
   async #refused(incoming: Incoming, duplicate: boolean): Promise<Accepted | Answered> {
-    const { identity, message } = incoming;
+    const { identity, message, agent } = incoming;
     if (duplicate || (identity && (await this.store.findMessage(identity.key))))
       return this.#repeat(incoming);
-    throw new A2AError('unsupportedOperation', {
-      message: 'The task has ended and takes no more messages',
-      metadata: { taskId: message.taskId },
-    });
+    throw message.taskId
+      ? new A2AError('unsupportedOperation', {
+          message: 'The task has ended and takes no more messages',
+          metadata: { taskId: message.taskId },
+        })
+      : new A2AError('unsupportedOperation', {
+          message: `Version ${agent.version} of the agent is being replaced and takes no new contexts`,
+          metadata: { agentVersion: agent.version },
+        });
   }
 
   /** The task that the same message made before, or the direct answer that it got. */
@@ -225,7 +248,11 @@ function messageEvent(value: Message): StreamResponse {
   return { $typeName: 'lf.a2a.v1.StreamResponse', payload: { case: 'message', value } };
 }
 
-function turnRequest({ configuration, metadata }: SendMessageRequest, call: CallContext): TurnRequest {
+function turnRequest(
+  { configuration, metadata }: SendMessageRequest,
+  call: CallContext,
+  { settings }: AgentDefinition,
+): TurnRequest {
   const modes = configuration?.acceptedOutputModes ?? [];
   return {
     metadata,
@@ -233,7 +260,13 @@ function turnRequest({ configuration, metadata }: SendMessageRequest, call: Call
     extensions: call.extensions.length > 0 ? call.extensions : undefined,
     // The call's own span where it has one, so that the turn hangs below it.
     traceparent: traceHeaders().traceparent ?? call.traceparent,
+    headers: settings.forwardHeaders.length > 0 ? headersOf(call, settings.forwardHeaders) : undefined,
   };
+}
+
+function headersOf(call: CallContext, names: readonly string[]): Record<string, string> {
+  const given = names.map((name) => [name, call.header?.(name)] as const);
+  return Object.fromEntries(given.filter((pair): pair is [string, string] => pair[1] !== undefined));
 }
 
 /** What makes a send the same one again: caller, agent and messageId; and its content, without configuration. */

@@ -74,7 +74,7 @@ export class LeaseKeeper implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   async #takeOver(claim: TurnClaim): Promise<void> {
-    const retries = this.agents.get(claim.scope.agent)?.settings.crash.retries ?? 0;
+    const retries = this.agents.heir(claim.scope.agent, claim.agentVersion)?.settings.crash.retries ?? 0;
     const rerun = !claim.cancelRequested && claim.crashes <= retries;
     if (claim.crashes > 0) {
       const outcome = rerun ? 'rerun' : claim.cancelRequested ? 'cancelled' : 'failed';

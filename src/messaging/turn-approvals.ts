@@ -44,7 +44,9 @@ export class TurnApprovals extends Approvals {
   ): Promise<Task> {
     const waiting = await this.store.find(taskId);
     if (!waiting) throw new A2AError('taskNotFound', { metadata: { taskId } });
-    const { stored, request } = waiting;
+    const { stored } = waiting;
+    // It is the operator who calls now.
+    const request = { ...waiting.request, headers: undefined };
     const delivered = await this.store.deliver({ taskId, request, ...make(stored.task) });
     if (!delivered || delivered === 'duplicate') {
       const message = `The task does not wait for ${what}`;

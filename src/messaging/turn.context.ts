@@ -12,6 +12,7 @@ function messageOf({ payload }: StreamResponse): Message | undefined {
 }
 
 const NO_SCOPES: ReadonlySet<string> = new Set();
+const NO_HEADERS: Readonly<Record<string, string>> = {};
 
 /** What one turn of a claimed task is given. */
 export class RunningTurnContext implements TurnContext {
@@ -52,6 +53,10 @@ export class RunningTurnContext implements TurnContext {
   get principal(): Principal {
     const { organisation, owner } = this.claim.scope;
     return { organisation, subject: owner, scopes: NO_SCOPES };
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return this.claim.request.headers ?? NO_HEADERS;
   }
 
   get traceparent(): string | undefined {

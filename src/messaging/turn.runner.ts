@@ -1,8 +1,17 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { Injectable, Logger } from '@nestjs/common';
-import { type AgentDefinition, AgentRegistry } from '../agents/index.js';
+import { type AgentDefinition, AgentRegistry, majorOf } from '../agents/index.js';
 import type { StreamEvent } from '../protocol/index.js';
-import { Clock, EventBus, Ids, type Lease, TaskFeed, TaskStore, type TurnClaim } from '../tasks/index.js';
+import {
+  Clock,
+  EventBus,
+  type FreePlace,
+  Ids,
+  type Lease,
+  TaskFeed,
+  TaskStore,
+  type TurnClaim,
+} from '../tasks/index.js';
 import { observe } from '../telemetry/index.js';
 import { REASONS } from './failure.reason.js';
 import { TaskCloser } from './task.closer.js';
@@ -22,7 +31,8 @@ interface Place {
 @Injectable()
 export class TurnRunner {
   readonly #places = new Map<string, Place>();
-  readonly #running = new Map<string, number>();
+  /** How many of each agent, by version. */
+  readonly #running = new Map<string, Map<string, number>>();
   #onPlace: (() => void) | undefined;
   #onIdle: (() => void) | undefined;
   #draining = false;
@@ -41,7 +51,11 @@ export class TurnRunner {
       else if (heard.kind === 'cancel') this.cancel(heard.taskId);
     });
     observe('a2a.server.turns.running', (tell) => {
-      for (const [agent, running] of this.#running) tell(running, { agent });
+      for (const [agent, running] of this.#running)
+        tell(
+          [...running.values()].reduce((sum, count) => sum + count, 0),
+          { agent },
+        );
     });
   }
 
@@ -50,16 +64,20 @@ export class TurnRunner {
    * a place, or its agent is served nowhere and the task is closed.
    */
   start(claim: TurnClaim): Turn | undefined {
-    const agent = this.agents.get(claim.scope.agent);
+    const { scope, agentVersion } = claim;
+    const agent = this.agents.heir(scope.agent, agentVersion);
     if (!agent) {
-      void this.closer.fail(claim, REASONS.agentGone);
+      const isServed = this.agents.get(scope.agent) !== undefined;
+      void this.closer.fail(claim, isServed ? REASONS.agentVersionGone : REASONS.agentGone);
       return undefined;
     }
     if (!this.#hasPlace(agent)) {
       void this.#giveBack(claim.lease);
       return undefined;
     }
-    this.#running.set(agent.id, (this.#running.get(agent.id) ?? 0) + 1);
+    const running = this.#running.get(agent.id) ?? new Map<string, number>();
+    running.set(agent.version, (running.get(agent.version) ?? 0) + 1);
+    this.#running.set(agent.id, running);
     const turn = this.#place(claim, agent);
     void this.#run(turn, agent);
     return turn;
@@ -90,9 +108,16 @@ export class TurnRunner {
     }
   }
 
-  /** Agents that can take another turn here. */
-  free(): string[] {
-    return this.agents.list().flatMap((agent) => (this.#hasPlace(agent) ? [agent.id] : []));
+  /** What can take another turn here: agents, and of those the major versions that have place throughout. */
+  free(): FreePlace[] {
+    return this.agents.list().flatMap(({ id: agent }) => {
+      const versions = this.agents.versions(agent);
+      const full = new Set(
+        versions.filter((one) => !this.#hasPlace(one)).map(({ version }) => majorOf(version)),
+      );
+      const majors = new Set(versions.map(({ version }) => majorOf(version)));
+      return [...majors].flatMap((major) => (full.has(major) ? [] : [{ agent, major }]));
+    });
   }
 
   /** Calls back when an agent that had no place left has one again. */
@@ -151,6 +176,7 @@ export class TurnRunner {
       for (let now: Turn | undefined = turn; now; ) {
         const current: Turn = now;
         const again: boolean = await inTurnSpan(current, () => current.run());
+        if (current.claim.request.headers) await this.store.forgetHeaders(lease.taskId);
         now = again ? await this.#next(lease, agent) : undefined;
       }
     } catch (error) {
@@ -166,8 +192,8 @@ export class TurnRunner {
     return claim && this.#place(claim, agent);
   }
 
-  #hasPlace({ id, settings }: AgentDefinition): boolean {
-    return !this.#draining && (this.#running.get(id) ?? 0) < settings.concurrency;
+  #hasPlace({ id, version, settings }: AgentDefinition): boolean {
+    return !this.#draining && (this.#running.get(id)?.get(version) ?? 0) < settings.concurrency;
   }
 
   async #giveBack(lease: Lease): Promise<void> {
@@ -181,7 +207,8 @@ export class TurnRunner {
 
   #leave(agent: AgentDefinition, { taskId, token }: Lease): void {
     const full = !this.#hasPlace(agent);
-    this.#running.set(agent.id, this.#running.get(agent.id)! - 1);
+    const running = this.#running.get(agent.id)!;
+    running.set(agent.version, running.get(agent.version)! - 1);
     if (this.#places.get(taskId)?.lease.token === token) this.#places.delete(taskId);
     if (this.#places.size === 0) this.#onIdle?.();
     if (full) this.#onPlace?.();

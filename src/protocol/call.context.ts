@@ -22,6 +22,8 @@ export interface CallContext {
   readonly version: ProtocolVersion;
   /** Id of the agent that is called. */
   readonly agent: string;
+  /** The version of the agent that the address names; undefined at its plain address. */
+  readonly agentVersion?: string;
   readonly principal: Principal;
   /** URIs of the extensions that the client listed and the agent speaks. */
   readonly extensions: readonly string[];
@@ -31,6 +33,8 @@ export interface CallContext {
   readonly lastEventId?: number;
   /** W3C `traceparent` of the caller, kept with the turn. */
   readonly traceparent?: string;
+  /** A header or metadata entry of the call by its lower-case name. */
+  header?(name: string): string | undefined;
   /** Service parameters for the reply (header or metadata names, lower case), filled on the way. */
   readonly reply: Map<string, string>;
 }

@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import type { SecretCipher } from '../database/index.js';
 import {
   A2AError,
   type CallContext,
@@ -15,7 +16,6 @@ import {
 import type { Ids, PushTarget, TaskScope } from '../tasks/index.js';
 import { masked, type PushCredentials, readCredentials } from './push.credentials.js';
 import type { PushStore, StoredTarget } from './push.store.js';
-import type { SecretCipher } from './secret.cipher.js';
 import { ForbiddenUrl, type WebhookGuard } from './webhook.guard.js';
 
 const LOOK_AGAIN_MS = 20;

@@ -1,5 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Config } from '../config/index.js';
+import { SecretCipher } from '../database/index.js';
 import { A2AError } from '../protocol/index.js';
 import { Ids, PushSignal, TaskStore } from '../tasks/index.js';
 import { PushBodies } from './push.body.js';
@@ -9,7 +10,6 @@ import { PushMetrics } from './push.metrics.js';
 import { PushStore } from './push.store.js';
 import { ReceiverHosts } from './receiver.hosts.js';
 import { RetrySchedule } from './retry.schedule.js';
-import { SecretCipher } from './secret.cipher.js';
 import { WebhookClient } from './webhook.client.js';
 import { WebhookGuard } from './webhook.guard.js';
 import { WebhookSigner } from './webhook.signer.js';

@@ -1,5 +1,5 @@
 import { ROOT_CONTEXT, type SpanContext, trace } from '@opentelemetry/api';
-import { DatabaseUnavailable, type Postgres } from '../database/index.js';
+import { DatabaseUnavailable, type Postgres, type SecretCipher } from '../database/index.js';
 import {
   encodeMessageText,
   StreamEvent,
@@ -11,6 +11,7 @@ import { activeSpan, inSpan, measure, secondsSince } from '../telemetry/index.js
 import { GroupLane } from './group.lane.js';
 import { COMMIT, CREATED, WRITTEN } from './postgres-task.sql.js';
 import type { Committed, Lease, NewTask, TurnWrite } from './task.store.js';
+import { TurnRequestText } from './turn.request.text.js';
 
 /** A write with its events' JSON, which the readers get too, and its snapshot's, taken before the task moves on. */
 interface Append {
@@ -35,6 +36,8 @@ export interface LogOptions {
   /** Names this replica in `lease_holder`. */
   readonly holder: string;
   readonly leaseMs: number;
+  /** Encrypts the headers of callers. */
+  readonly cipher?: SecretCipher;
   /** Told of each task with push configs that has new events. */
   readonly onPush?: (taskId: string) => void;
 }
@@ -238,7 +241,7 @@ function writeJson({ lease, written, count, state, statusAt, direct, read, snaps
 }
 
 function createJson(
-  { scope, task, request, identity, push }: NewTask,
+  { scope, agentVersion, task, request, identity, push }: NewTask,
   json: string,
   options: LogOptions,
 ): string {
@@ -247,17 +250,18 @@ function createJson(
     organisation: scope.organisation,
     owner: scope.owner,
     agent: scope.agent,
+    agent_version: agentVersion,
     context_id: task.contextId,
     state: task.status!.state,
     status_at: new Date(timestampMs(task)),
-    request,
     message_key: identity?.key,
     message_hash: identity?.hash,
     holder: options.holder,
     lease_ms: options.leaseMs,
     push: push !== undefined,
   });
-  return `${row.slice(0, -1)},"payload":${json}}`;
+  const text = new TurnRequestText(options.cipher).write(request, task.id);
+  return `${row.slice(0, -1)},"request":${text},"payload":${json}}`;
 }
 
 function timestampMs({ status }: NewTask['task']): number {

@@ -50,7 +50,7 @@ WITH w AS (
   FROM json_to_recordset($2::json) AS x(id uuid, ord int, payload json) JOIN u ON u.id = x.id
 ), c AS (
   SELECT * FROM json_to_recordset($3::json) AS c(id uuid, organisation text, owner text, agent text,
-    context_id text, state smallint, status_at timestamptz, payload json, request json, message_key uuid,
+    agent_version text, context_id text, state smallint, status_at timestamptz, payload json, request json, message_key uuid,
     message_hash uuid, holder text, lease_ms int, push boolean)
 ), ce AS (
   INSERT INTO task_events (task_id, seq, payload, request, message_key, message_hash)
@@ -58,9 +58,9 @@ WITH w AS (
   ON CONFLICT DO NOTHING
   RETURNING task_id
 ), ct AS (
-  INSERT INTO tasks (id, organisation, owner, agent, context_id, state, status_at, version, inbox_seq,
+  INSERT INTO tasks (id, organisation, owner, agent, agent_version, context_id, state, status_at, version, inbox_seq,
     lease_holder, lease_token, lease_until, push)
-  SELECT c.id, organisation, owner, agent, context_id, state, status_at, 1, 1, holder, 1,
+  SELECT c.id, organisation, owner, agent, agent_version, context_id, state, status_at, 1, 1, holder, 1,
     clock_timestamp() + lease_ms * interval '1 millisecond', push
   FROM c JOIN ce ON ce.task_id = c.id
   RETURNING id
@@ -145,7 +145,7 @@ export const READ = `
 SELECT r.place, t.* FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
   WITH ORDINALITY AS r(id, organisation, owner, agent, place),
 LATERAL (
-  SELECT t.version, t.snapshot, ${TAIL} FROM tasks t
+  SELECT t.version, t.agent_version, t.snapshot, ${TAIL} FROM tasks t
   WHERE t.id = r.id AND (t.organisation, t.owner, t.agent) IS NOT DISTINCT FROM (r.organisation, r.owner, r.agent)
     AND NOT t.direct
   OFFSET 0
@@ -154,6 +154,10 @@ LATERAL (
 export const READ_MANY = `
 SELECT t.version, t.snapshot, ${TAIL} FROM tasks t
 WHERE t.id = ANY($1::uuid[]) AND ${OWNED} ORDER BY t.created_at DESC, t.id DESC`;
+
+/** By the oldest task: the context stays with the version that it began on. */
+export const CONTEXT_VERSION = `
+SELECT t.agent_version FROM tasks t WHERE t.context_id = $1 AND ${SCOPE} ORDER BY t.created_at, t.id LIMIT 1`;
 
 export const CONTEXT = `
 SELECT t.version, t.snapshot, ${TAIL} FROM tasks t
@@ -206,7 +210,8 @@ WHERE t.id = $1 AND ${OWNED} AND t.state NOT IN ${ENDED}
 RETURNING coalesce(lease_until > clock_timestamp(), false) AS running`;
 
 /** What a turn needs to run, joined to rows `t` that were just claimed. */
-const CLAIM = `t.id, t.organisation, t.owner, t.agent, t.lease_token, t.lease_writes, t.attempt, t.handovers,
+const CLAIM = `t.id, t.organisation, t.owner, t.agent, t.agent_version, t.lease_token, t.lease_writes,
+  t.attempt, t.handovers,
   t.cancel_requested_at IS NOT NULL AS cancel_requested, t.version, t.snapshot, t.snapshot_seq, ${TAIL}, t.inbox_seq,
   d.seq AS trigger_seq, d.payload AS trigger, d.request`;
 
@@ -233,8 +238,9 @@ WITH t AS (
 SELECT ${CLAIM} FROM t ${TRIGGER}`;
 
 /**
- * Takes over turns whose lease has run out: $1 holder, $2 lease ms, $3 limit, $4 agents. A lease without holder
- * was given back before its agent ran. After five minutes anybody takes a turn: its agent is served nowhere.
+ * Takes over turns whose lease has run out: $1 holder, $2 lease ms, $3 limit, $4 agents, each with a major number of
+ * versions in $5. A lease without holder was given back before its agent ran. After five minutes anybody takes a
+ * turn: its agent, or its version, is served nowhere.
  */
 export const TAKE_EXPIRED = `
 WITH t AS (
@@ -243,7 +249,8 @@ WITH t AS (
     lease_until = clock_timestamp() + $2 * interval '1 millisecond'
   WHERE id IN (
     SELECT id FROM tasks WHERE lease_until < clock_timestamp()
-      AND (agent = ANY($4::text[]) OR lease_until < clock_timestamp() - interval '5 minutes')
+      AND ((agent = ANY($4::text[]) AND (agent_version IS NULL OR (agent, split_part(agent_version, '.', 1)) IN
+        (SELECT * FROM unnest($4::text[], $5::text[])))) OR lease_until < clock_timestamp() - interval '5 minutes')
     ORDER BY lease_until LIMIT $3 FOR UPDATE SKIP LOCKED
   )
   RETURNING *
@@ -280,5 +287,11 @@ WHERE t.id = h.id AND t.lease_token = h.token AND t.lease_until IS NOT NULL`;
 /** Only deliveries carry a request. */
 export const DELIVERIES = `
 SELECT seq, payload FROM task_events WHERE task_id = $1 AND seq > $2 AND request IS NOT NULL ORDER BY seq`;
+
+/** Of turns that have ended: $1 task. Only deliveries carry a request. */
+export const FORGET_HEADERS = `
+UPDATE task_events e SET request = (e.request::jsonb - 'headers')::json FROM tasks t
+WHERE t.id = $1 AND e.task_id = t.id AND e.request -> 'headers' IS NOT NULL
+  AND (t.lease_until IS NULL OR e.seq <= t.read_seq)`;
 
 export const PAGE_SECRET = `SELECT value FROM deployment_secrets WHERE name = 'page-token'`;

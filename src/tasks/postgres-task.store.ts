@@ -26,6 +26,7 @@ import {
   type Committed,
   type Delivered,
   type Delivery,
+  type FreePlace,
   type HeldLease,
   type KnownMessage,
   type Lease,
@@ -38,6 +39,7 @@ import {
   type TurnClaim,
   type TurnWrite,
 } from './task.store.js';
+import { TurnRequestText } from './turn.request.text.js';
 
 const UNIQUE_VIOLATION = '23505';
 const NIL = '00000000-0000-0000-0000-000000000000';
@@ -63,6 +65,7 @@ interface DeliveredRow {
 /** Tasks in Postgres: hand-written statements, each one round trip. */
 export class PostgresTaskStore extends TaskStore {
   readonly #log: PostgresTaskLog;
+  readonly #requests: TurnRequestText;
   readonly #reads = new GroupLane((reads: readonly Read[]) => this.#readAll(reads), READS, isUnavailable);
 
   constructor(
@@ -71,6 +74,7 @@ export class PostgresTaskStore extends TaskStore {
   ) {
     super();
     this.#log = new PostgresTaskLog(postgres, options);
+    this.#requests = new TurnRequestText(options.cipher);
   }
 
   create(task: NewTask): Promise<Lease | undefined> {
@@ -114,7 +118,7 @@ export class PostgresTaskStore extends TaskStore {
       ...(scope ? [scope.organisation, scope.owner, scope.agent] : [null, null, null]),
       states ?? null,
       payload,
-      JSON.stringify(request),
+      this.#requests.write(request, taskId),
       identity?.key ?? null,
       identity?.hash ?? null,
       this.options.holder,
@@ -127,7 +131,7 @@ export class PostgresTaskStore extends TaskStore {
   async find(taskId: string): Promise<Omit<TurnClaim, 'lease'> | undefined> {
     if (!UUID.test(taskId)) return undefined;
     const rows = await this.#rows<ClaimRow>('find', sql.FIND, [taskId]);
-    return rows[0] && turnClaim(rows[0]);
+    return rows[0] && turnClaim(rows[0], this.#requests);
   }
 
   async findMessage(key: string): Promise<KnownMessage | undefined> {
@@ -167,6 +171,16 @@ export class PostgresTaskStore extends TaskStore {
   async context(contextId: string, scope: TaskScope, limit: number): Promise<Task[]> {
     const rows = await this.#rows<TaskRow>('context', sql.CONTEXT, [contextId, ...owner(scope), limit]);
     return rows.map((row) => storedTask(row).task);
+  }
+
+  async contextVersion(contextId: string, scope: TaskScope): Promise<string | undefined> {
+    const values = [contextId, ...owner(scope)];
+    const rows = await this.#rows<{ agent_version: string | null }>(
+      'context-version',
+      sql.CONTEXT_VERSION,
+      values,
+    );
+    return rows[0]?.agent_version ?? undefined;
   }
 
   async list({ scope, contextId, state, statusAfter, limit, after }: TaskQuery): Promise<TaskPage> {
@@ -237,12 +251,18 @@ export class PostgresTaskStore extends TaskStore {
     await this.#rows('release', sql.RELEASE, [leaseRows(leases), begun]);
   }
 
-  async takeExpired(agents: readonly string[], limit: number): Promise<TurnClaim[]> {
+  async takeExpired(places: readonly FreePlace[], limit: number): Promise<TurnClaim[]> {
     const { holder, leaseMs } = this.options;
-    const values = [holder, leaseMs, limit, agents];
+    const agents = places.map(({ agent }) => agent);
+    const majors = places.map(({ major }) => major);
+    const values = [holder, leaseMs, limit, agents, majors];
     const rows = await this.#rows<ClaimRow>('take-expired', sql.TAKE_EXPIRED, values);
     const claims = await Promise.all(rows.map((row) => this.#whole(row)));
     return claims.filter((claim) => claim !== undefined);
+  }
+
+  async forgetHeaders(taskId: string): Promise<void> {
+    await this.#rows('forget-headers', sql.FORGET_HEADERS, [taskId]);
   }
 
   async deliveries(taskId: string, seq: number): Promise<StreamEvent[]> {
@@ -251,13 +271,13 @@ export class PostgresTaskStore extends TaskStore {
 
   async reload({ taskId, token }: Lease): Promise<TurnClaim | undefined> {
     const rows = await this.#rows<ClaimRow>('reload', sql.RELOAD, [taskId, token]);
-    return rows[0] && turnClaim(rows[0]);
+    return rows[0] && turnClaim(rows[0], this.#requests);
   }
 
   /** A row that was waited for can be newer than the events the same statement saw: those are read again. */
   async #whole(row: ClaimRow): Promise<TurnClaim | undefined> {
     const seen = row.tail ? (JSON.parse(row.tail) as unknown[]).length : 0;
-    if (row.trigger && row.version - (row.snapshot_seq ?? 0) === seen) return turnClaim(row);
+    if (row.trigger && row.version - (row.snapshot_seq ?? 0) === seen) return turnClaim(row, this.#requests);
     return this.reload({ taskId: row.id, token: row.lease_token });
   }
 

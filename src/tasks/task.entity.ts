@@ -28,6 +28,7 @@ export class TaskEntity {
   /** TypeORM compares defaults without their casts. */
   @Column('bigint', { default: () => '((pg_current_xact_id()))' }) changed!: string;
   @Column('boolean', { default: false }) compacted!: boolean;
+  @Column('text', { name: 'agent_version', nullable: true }) agentVersion!: string | null;
 }
 
 /** One event of a task's log. */

@@ -8,11 +8,13 @@ import {
   TaskSchema,
 } from '../protocol/index.js';
 import { TaskFold } from './task.fold.js';
-import type { StoredTask, TurnClaim, TurnRequest } from './task.store.js';
+import type { StoredTask, TurnClaim } from './task.store.js';
+import type { TurnRequestText } from './turn.request.text.js';
 
 /** Rows as the driver gives them: json columns as text, bigint as number. */
 export interface TaskRow {
   readonly version: number;
+  readonly agent_version?: string | null;
   readonly snapshot: string | null;
   readonly tail: string | null;
 }
@@ -41,32 +43,35 @@ export interface EventRow {
 
 /** The task that a row and the log after its snapshot fold to. */
 export function storedTask(row: TaskRow): StoredTask {
+  const { version } = row;
+  const agentVersion = row.agent_version ?? undefined;
   const tail = row.tail ? (JSON.parse(row.tail) as JsonValue[]).map(toResponse) : [];
   if (row.snapshot && tail.length === 0) {
-    return { task: fromJson(TaskSchema, JSON.parse(row.snapshot)), version: row.version };
+    return { task: fromJson(TaskSchema, JSON.parse(row.snapshot)), version, agentVersion };
   }
   const start = row.snapshot ? fromJson(TaskSchema, JSON.parse(row.snapshot)) : firstTask(tail.shift());
   const fold = new TaskFold(start);
   for (const response of tail) fold.apply(response);
-  return { task: fold.task, version: row.version };
+  return { task: fold.task, version, agentVersion };
 }
 
 export function storedEvent(row: EventRow): StreamEvent {
   return new StreamEvent(toResponse(JSON.parse(row.payload) as JsonValue), row.seq, row.payload);
 }
 
-export function turnClaim(row: ClaimRow): TurnClaim {
+export function turnClaim(row: ClaimRow, requests: TurnRequestText): TurnClaim {
   return {
     lease: { taskId: row.id, token: row.lease_token },
     written: row.lease_writes,
     scope: { organisation: row.organisation, owner: row.owner, agent: row.agent },
+    agentVersion: row.agent_version ?? undefined,
     attempt: row.attempt,
     crashes: Math.max(row.attempt - 1 - row.handovers, 0),
     cancelRequested: row.cancel_requested,
     stored: storedTask(row),
     trigger: storedEvent({ seq: row.trigger_seq, payload: row.trigger }),
     inboxSeq: row.inbox_seq,
-    request: row.request ? (JSON.parse(row.request) as TurnRequest) : {},
+    request: requests.read(row.request, row.id),
   };
 }
 

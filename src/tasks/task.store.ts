@@ -20,6 +20,8 @@ export interface TurnRequest {
   readonly acceptedOutputModes?: readonly string[];
   readonly extensions?: readonly string[];
   readonly traceparent?: string;
+  /** Headers of the call that the agent is passed, by lower-case names: encrypted where stored, and until the turn ends. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Names a message for idempotent sends: `key` is the caller, agent and messageId, `hash` the content. */
@@ -45,6 +47,8 @@ export const MOST_PUSH_CONFIGS = 20;
 
 export interface NewTask {
   readonly scope: TaskScope;
+  /** The version of the agent that the task stays with. */
+  readonly agentVersion: string;
   /** The log's first event: the SUBMITTED task with the caller's message in its history. */
   readonly task: Task;
   readonly request: TurnRequest;
@@ -102,6 +106,14 @@ export interface Delivered {
 export interface StoredTask {
   readonly task: Task;
   readonly version: number;
+  /** The version of the agent that the task began on, where it was asked for; tasks of old releases have none. */
+  readonly agentVersion?: string;
+}
+
+/** Turns that a replica has place for: of an agent, begun on a version of that major number. */
+export interface FreePlace {
+  readonly agent: string;
+  readonly major: string;
 }
 
 /** A turn to run, with all that is needed to run it. */
@@ -110,6 +122,8 @@ export interface TurnClaim {
   /** How many events were written under this lease before. */
   readonly written: number;
   readonly scope: TaskScope;
+  /** The version of the agent that the task began on; tasks of old releases have none. */
+  readonly agentVersion?: string;
   /** 1 for the first run of the turn, one more after each crash and each hand-over. */
   readonly attempt: number;
   /** How many of its replicas died; those that went down and handed it over do not count. */
@@ -209,6 +223,8 @@ export abstract class TaskStore {
    * once no older transaction is running any more. A task that changed twice shows once, as it is now.
    */
   abstract changes(query: ChangeQuery): Promise<Changes>;
+  /** The version of the agent that the context began on; undefined for a context without tasks. */
+  abstract contextVersion(contextId: string, scope: TaskScope): Promise<string | undefined>;
   /** Tasks of one context, newest first. */
   abstract context(contextId: string, scope: TaskScope, limit: number): Promise<Task[]>;
   abstract readMany(taskIds: readonly string[], scope: TaskScope): Promise<Task[]>;
@@ -234,12 +250,14 @@ export abstract class TaskStore {
    */
   abstract release(leases: readonly Lease[], begun: boolean): Promise<void>;
   /**
-   * Takes over turns of these agents whose lease has run out or was given back, oldest first; and of any agent
-   * after a long time, since then nobody serves it.
+   * Takes over turns whose lease has run out or was given back and that there is a place for, oldest first; and any
+   * turn after a long time, since then nobody serves its agent or version.
    */
-  abstract takeExpired(agents: readonly string[], limit: number): Promise<TurnClaim[]>;
+  abstract takeExpired(places: readonly FreePlace[], limit: number): Promise<TurnClaim[]>;
   /** Messages and approvals of the task after `seq`, in order. */
   abstract deliveries(taskId: string, seq: number): Promise<StreamEvent[]>;
+  /** Takes the callers' headers away from the requests of turns that have ended. */
+  abstract forgetHeaders(taskId: string): Promise<void>;
   /** What a running turn needs for its next one: the trigger after `seq`. Undefined: the lease is lost. */
   abstract reload(lease: Lease): Promise<TurnClaim | undefined>;
 }

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config/index.js';
-import { Postgres } from '../database/index.js';
+import { Postgres, SecretCipher } from '../database/index.js';
 import { observe } from '../telemetry/index.js';
 import { Clock, Ids, SystemClock, TimeOrderedIds } from './clock.js';
 import { ErasureStore } from './erasure.store.js';
@@ -39,10 +39,16 @@ class ReplicaName {
     {
       provide: TaskStore,
       inject: [Postgres, Config, ReplicaName, PushSignal],
-      useFactory: (postgres: Postgres, { leaseMs }: Config, { value }: ReplicaName, push: PushSignal) =>
+      useFactory: (
+        postgres: Postgres,
+        { leaseMs, pushKeys }: Config,
+        { value }: ReplicaName,
+        push: PushSignal,
+      ) =>
         new PostgresTaskStore(postgres, {
           holder: value,
           leaseMs,
+          cipher: pushKeys.length > 0 ? new SecretCipher(pushKeys) : undefined,
           onPush: (taskId) => push.raise(taskId),
         }),
     },

@@ -76,7 +76,7 @@ function operations(postgres, rows) {
     'Send: create and end': async () => {
       const status = { state: TaskState.SUBMITTED, timestamp: timestampNow() };
       const task = create(TaskSchema, { id: ids.next(), contextId: ids.next(), status });
-      const lease = await store.create({ scope: scopeOf(any().owner), task, request: {} });
+      const lease = await store.create({ scope: scopeOf(any().owner), agentVersion: '1.0.0', task, request: {} });
       const end = {
         case: 'statusUpdate',
         value: {

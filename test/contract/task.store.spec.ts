@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Postgres } from '../../src/database/index.js';
+import { Postgres, SecretCipher } from '../../src/database/index.js';
 import {
   type StreamResponse,
   StreamResponseSchema,
@@ -73,16 +73,18 @@ function message(taskId: string, value: string): StreamResponse {
 
 async function started(scope = alice, contextId?: string, at?: number): Promise<Lease> {
   const task = newTask(contextId, at);
-  return (await store.create({ scope, task, request: { metadata: { a: 1 } } }))!;
+  return (await store.create({ scope, agentVersion, task, request: { metadata: { a: 1 } } }))!;
 }
 
 const end = { read: 1_000 };
+const agentVersion = '1.2.0';
+const PLACES = [{ agent: 'echo', major: '1' }];
 
 describe('a task store', () => {
   it('reads a new task as it was stored, for its owner alone', async () => {
     const task = newTask();
-    await store.create({ scope: alice, task, request: {} });
-    expect(await store.read(task.id, alice)).toEqual({ task, version: 1 });
+    await store.create({ scope: alice, agentVersion, task, request: {} });
+    expect(await store.read(task.id, alice)).toEqual({ task, version: 1, agentVersion });
     expect(await store.read(task.id, bob)).toBeUndefined();
     expect(await store.read(task.id, { ...alice, agent: 'other' })).toBeUndefined();
     expect(await store.read(task.id, { ...alice, organisation: '' })).toBeUndefined();
@@ -133,8 +135,13 @@ describe('a task store', () => {
   it('refuses the writes of a runner whose lease was taken over', async () => {
     const short = new PostgresTaskStore(postgres, { holder: 'short', leaseMs: 0 });
     const task = newTask();
-    const lease = (await short.create({ scope: alice, task, request: { metadata: { k: 'v' } } }))!;
-    const claims = await rival.takeExpired(['echo'], 100);
+    const lease = (await short.create({
+      scope: alice,
+      agentVersion,
+      task,
+      request: { metadata: { k: 'v' } },
+    }))!;
+    const claims = await rival.takeExpired(PLACES, 100);
     const claim = claims.find((c) => c.lease.taskId === task.id)!;
     expect(claim).toMatchObject({ attempt: 2, crashes: 1 });
     expect(claim.request).toEqual({ metadata: { k: 'v' } });
@@ -171,9 +178,9 @@ describe('a task store', () => {
     for (let i = 0; i < 20; i++) {
       const task = newTask();
       ids.add(task.id);
-      await short.create({ scope: alice, task, request: {} });
+      await short.create({ scope: alice, agentVersion, task, request: {} });
     }
-    const taken = await Promise.all([store.takeExpired(['echo'], 100), rival.takeExpired(['echo'], 100)]);
+    const taken = await Promise.all([store.takeExpired(PLACES, 100), rival.takeExpired(PLACES, 100)]);
     const mine = taken.flat().filter((claim) => ids.has(claim.lease.taskId));
     expect(mine).toHaveLength(20);
     expect(new Set(mine.map((claim) => claim.lease.taskId)).size).toBe(20);
@@ -212,11 +219,73 @@ describe('a task store', () => {
     expect((await store.append({ ...again, end: { read: 2 } }))?.ended).toBe(true);
   });
 
+  it('hands a turn to those who serve its major version, and tells which version it was', async () => {
+    const short = new PostgresTaskStore(postgres, { holder: 'short', leaseMs: 0 });
+    const task = newTask();
+    await short.create({ scope: alice, agentVersion: '2.1.0', task, request: {} });
+    const taken = async (major: string) =>
+      (await rival.takeExpired([{ agent: 'echo', major }], 1_000)).find(
+        ({ lease }) => lease.taskId === task.id,
+      );
+
+    expect(await taken('1')).toBeUndefined();
+    expect((await taken('2'))?.agentVersion).toBe('2.1.0');
+  });
+
+  it('knows the version that a context began on, for its owner alone', async () => {
+    const contextId = randomUUID();
+    for (const version of ['1.0.0', '2.0.0']) {
+      const task = newTask(contextId);
+      await store.create({ scope: alice, agentVersion: version, task, request: {} });
+    }
+    expect(await store.contextVersion(contextId, alice)).toBe('1.0.0');
+    expect(await store.contextVersion(contextId, bob)).toBeUndefined();
+    expect(await store.contextVersion(randomUUID(), alice)).toBeUndefined();
+  });
+
+  it("keeps a caller's headers encrypted, for every replica, until the turn has ended", async () => {
+    const cipher = new SecretCipher([`k=${Buffer.alloc(32, 7).toString('base64')}`]);
+    const [one, other] = ['one', 'other'].map(
+      (holder) => new PostgresTaskStore(postgres, { holder, leaseMs: 60_000, cipher }),
+    ) as [PostgresTaskStore, PostgresTaskStore];
+    const stored = async (id: string) =>
+      (
+        await postgres.query<{ request: string }>({
+          text: 'SELECT request::text AS request FROM task_events WHERE task_id = $1 AND request IS NOT NULL ORDER BY seq',
+          values: [id],
+        })
+      ).rows.map(({ request }) => request);
+    const headers = { authorization: 'Bearer very-secret' };
+    const task = newTask();
+    const request = { metadata: { a: 1 }, headers };
+    const lease = (await one.create({ scope: alice, agentVersion, task, request }))!;
+    const event = message(task.id, 'more');
+    await one.deliver({ taskId: task.id, event, request, scope: alice });
+
+    expect((await other.reload(lease))?.request).toEqual(request);
+    expect((await stored(task.id)).join()).toContain('headers');
+    expect((await stored(task.id)).join()).not.toContain('very-secret');
+    await one.forgetHeaders(task.id);
+    expect((await other.reload(lease))?.request).toEqual(request);
+    await one.append({ lease, written: 0, events: [], end: { read: 2 } });
+    await one.forgetHeaders(task.id);
+    expect(await stored(task.id)).toEqual(['{"metadata": {"a": 1}}', '{"metadata": {"a": 1}}']);
+  });
+
+  it("never stores a caller's headers without a key", async () => {
+    const task = newTask();
+    const request = { headers: { authorization: 'Bearer very-secret' } };
+    const lease = (await store.create({ scope: alice, agentVersion, task, request }))!;
+    expect((await store.reload(lease))?.request).toEqual({});
+  });
+
   it('makes one task of a message that arrives many times at once', async () => {
     const identity = { key: randomUUID(), hash: randomUUID() };
     const tasks = Array.from({ length: 20 }, () => newTask());
     const leases = await Promise.all(
-      tasks.map((task, i) => (i % 2 ? store : rival).create({ scope: alice, task, request: {}, identity })),
+      tasks.map((task, i) =>
+        (i % 2 ? store : rival).create({ scope: alice, agentVersion, task, request: {}, identity }),
+      ),
     );
     const made = leases.filter((lease) => lease !== undefined);
     expect(made).toHaveLength(1);
@@ -253,7 +322,7 @@ describe('a task store', () => {
     await store.append({ lease, written: 6, events: events.slice(6) });
     for (const event of events.slice(6)) fold.apply(event);
     const whole = await store.read(taskId, alice);
-    expect(whole).toEqual({ task: fold.task, version: 11 });
+    expect(whole).toEqual({ task: fold.task, version: 11, agentVersion });
     await postgres.query({
       text: `UPDATE tasks SET snapshot = NULL, snapshot_seq = 0 WHERE id = '${taskId}'`,
     });

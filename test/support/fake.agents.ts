@@ -33,12 +33,12 @@ export class FakeAgents extends AgentRegistry {
     super();
   }
 
-  get(id: string): AgentDefinition | undefined {
-    return this.agents.find((agent) => agent.id === id);
+  versions(id: string): readonly AgentDefinition[] {
+    return this.agents.filter((agent) => agent.id === id);
   }
 
   list(): readonly AgentDefinition[] {
-    return this.agents;
+    return this.agents.filter((agent) => agent === this.get(agent.id));
   }
 
   get default(): AgentDefinition {

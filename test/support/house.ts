@@ -10,7 +10,7 @@ import {
 } from '../../src/agents/index.js';
 import type { CardService } from '../../src/cards/index.js';
 import type { Environment } from '../../src/config/index.js';
-import { Postgres } from '../../src/database/index.js';
+import { Postgres, SecretCipher } from '../../src/database/index.js';
 import { Cancellation, Intake, TurnRunner } from '../../src/messaging/index.js';
 import { LeaseKeeper } from '../../src/messaging/lease.keeper.js';
 import { TaskCloser } from '../../src/messaging/task.closer.js';
@@ -87,7 +87,8 @@ export class Replica {
     this.postgres = new Postgres(config);
     const signal = new PushSignal();
     const onPush = (taskId: string) => signal.raise(taskId);
-    this.store = new PostgresTaskStore(this.postgres, { holder: ids.next(), leaseMs, onPush });
+    const cipher = config.pushKeys.length > 0 ? new SecretCipher(config.pushKeys) : undefined;
+    this.store = new PostgresTaskStore(this.postgres, { holder: ids.next(), leaseMs, onPush, cipher });
     this.deliveries = new PostgresPushStore(this.postgres, config.pushTimeoutMs + 10_000);
     this.push = new PushService(config, this.deliveries, signal, this.store, ids);
     this.bus = new PostgresEventBus(this.postgres, ids.next());

@@ -74,6 +74,7 @@ export function fakeTurn(options: FakeTurnOptions = {}): TurnContext {
     metadata: {},
     extensions: [],
     principal: { organisation: 'default', subject: 'tester', scopes: new Set() },
+    headers: {},
     trigger: 1,
     attempt: 1,
     crashes: 0,

@@ -20,7 +20,7 @@ import { idText, readEnvelope } from './envelope.js';
 import { jsonRpc } from './jsonrpc.dialect.js';
 import { aroundResult, errorAnswer, errorText, JSON_TYPE } from './response.js';
 
-const PATHS = ['/jsonrpc', '/agents/:agent/jsonrpc'];
+const PATHS = ['/jsonrpc', '/agents/:agent/jsonrpc', '/agents/:agent/versions/:version/jsonrpc'];
 const ACCEPTED: ReadonlySet<string> = new Set([JSON_TYPE]);
 const VERSIONS: readonly ProtocolVersion[] = ['1.0', '0.3'];
 
@@ -37,7 +37,7 @@ export class JsonRpcController {
   @Post(PATHS)
   async handle(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const caller = new HttpCaller(request, reply);
-    const { agent } = request.params as { agent?: string };
+    const { agent, version: agentVersion } = request.params as { agent?: string; version?: string };
     const dialect = versionAsked(caller) === '0.3' ? v03JsonRpc : jsonRpc;
     let id = 'null';
     let operation: OperationName | undefined;
@@ -47,7 +47,8 @@ export class JsonRpcController {
       id = idText(body);
       const { method: name, params } = readEnvelope(body);
       const tenant = tenantOf(params);
-      const destination: Destination = { binding: 'JSONRPC', versions: VERSIONS, agent, tenant, caller };
+      const address = { agent, agentVersion, tenant };
+      const destination: Destination = { binding: 'JSONRPC', versions: VERSIONS, ...address, caller };
       const method = dialect.method(name, params) ?? (await this.#unknown(name, destination));
       operation = method.operation;
       call = await this.dispatcher.admit({ ...destination, operation });

@@ -29,12 +29,13 @@ export class RestController {
     const params = request.params as HttpInput['params'];
     const query = request.query as HttpInput['query'];
     const { operation, version, type } = route;
-    const { agent } = params;
+    const { agent, version: agentVersion } = params;
     let call: Call | undefined;
     try {
       const body = this.body.read(request, ACCEPTED);
       const tenant = params.tenant ?? tenantOf(body) ?? caller.query('tenant') ?? '';
-      const destination: Destination = { binding: 'HTTP+JSON', versions: [version], agent, tenant, caller };
+      const address = { agent, agentVersion, tenant };
+      const destination: Destination = { binding: 'HTTP+JSON', versions: [version], ...address, caller };
       const input = { params, query, body };
       const card = route.orPublicCard && this.dispatcher.publicCard(destination);
       if (card) {

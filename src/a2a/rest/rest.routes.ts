@@ -4,8 +4,8 @@ import { replyText } from '../reply.text.js';
 import { v03RestOperations } from '../v03/index.js';
 import { errorAnswer, REST_TYPE } from './rest.error.js';
 
-/** Where the routes of the protos hang: at the root for the default agent, and below each agent. */
-export const REST_BASES = ['/rest', '/agents/:agent/rest'];
+/** Where the routes of the protos hang: at the root for the default agent, and below each agent and version. */
+export const REST_BASES = ['/rest', '/agents/:agent/rest', '/agents/:agent/versions/:version/rest'];
 
 /** Every route, of every version: those of 0.3 stand below `/v1`. */
 export const REST_OPERATIONS: readonly RestOperation[] = [
@@ -29,7 +29,10 @@ export const REST_OPERATIONS: readonly RestOperation[] = [
 
 const MATCHERS = REST_OPERATIONS.map(({ method, template }) => {
   const path = template.replace(/\{\w+(?:=([^}]+))?\}/g, (_, segments = '*') => segments);
-  return { method, pattern: new RegExp(`^(/agents/[^/]+)?/rest${path.replaceAll('*', '[^/]+')}$`) };
+  return {
+    method,
+    pattern: new RegExp(`^(/agents/[^/]+(/versions/[^/]+)?)?/rest${path.replaceAll('*', '[^/]+')}$`),
+  };
 });
 
 /** The HTTP methods that a path answers; none when there is no such path. */

@@ -1,4 +1,4 @@
-import { SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk';
+import { AgentCard as RemoteCard, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk';
 import {
   type Client,
   ClientFactory,
@@ -11,7 +11,14 @@ import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc';
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import { credentials } from '@grpc/grpc-js';
 import { Agent, fetch } from 'undici';
-import { decodeMessage, type StreamResponse as Event, StreamResponseSchema } from '../../protocol/index.js';
+import {
+  type AgentCard,
+  AgentCardSchema,
+  decodeMessage,
+  type StreamResponse as Event,
+  StreamResponseSchema,
+} from '../../protocol/index.js';
+import { traceHeaders } from '../../telemetry/index.js';
 import type { BackendOf } from './backend.schema.js';
 import { recordWithSecrets } from './secret.reference.js';
 
@@ -60,30 +67,48 @@ export class A2AClient {
     return this.#client;
   }
 
+  /** The card of the other agent, as it is now. */
+  async card(): Promise<AgentCard> {
+    const card = await this.#resolver().resolve(...this.#cardAddress());
+    return decodeMessage(AgentCardSchema, RemoteCard.toJSON(card) as JsonValue);
+  }
+
   async #connect(): Promise<Client> {
-    const { url, binding, headers } = this.backend;
-    const patient = ((input: string, init: object) =>
-      fetch(input, { ...init, redirect: 'error', dispatcher: PATIENT })) as unknown as Fetch;
-    const forCard = ((input: string, init: { headers?: object } = {}) =>
-      patient(input, { ...init, headers: { ...init.headers, ...recordWithSecrets(headers) } })) as Fetch;
+    const { url, binding } = this.backend;
     const plain = new URL(url).protocol === 'http:';
     const factory = new ClientFactory({
       transports: [
-        new JsonRpcTransportFactory({ fetchImpl: patient, legacyCompat }),
-        new RestTransportFactory({ fetchImpl: patient, legacyCompat }),
+        new JsonRpcTransportFactory({ fetchImpl, legacyCompat }),
+        new RestTransportFactory({ fetchImpl, legacyCompat }),
         new GrpcTransportFactory({
           grpcChannelCredentials: plain ? credentials.createInsecure() : credentials.createSsl(),
           legacyCompat,
         }),
       ],
       preferredTransports: binding && [binding],
-      cardResolver: new DefaultAgentCardResolver({ fetchImpl: forCard, legacyCompat }),
+      cardResolver: this.#resolver(),
     });
-    return CARD.test(new URL(url).pathname)
-      ? factory.createFromUrl(url, '')
-      : factory.createFromUrl(url.endsWith('/') ? url : `${url}/`);
+    return factory.createFromUrl(...this.#cardAddress());
+  }
+
+  #resolver(): DefaultAgentCardResolver {
+    const ownHeaders = () => ({ ...traceHeaders(), ...recordWithSecrets(this.backend.headers) });
+    const forCard = ((input: string, init: { headers?: object } = {}) =>
+      fetchImpl(input, { ...init, headers: { ...init.headers, ...ownHeaders() } })) as Fetch;
+    return new DefaultAgentCardResolver({ fetchImpl: forCard, legacyCompat });
+  }
+
+  /** The address of a card, or of a server that shows its card where cards are looked for. */
+  #cardAddress(): [url: string, path?: string] {
+    const { url } = this.backend;
+    if (CARD.test(new URL(url).pathname)) return [url, ''];
+    return [url.endsWith('/') ? url : `${url}/`];
   }
 }
+
+/** Credentials go nowhere else than where they were meant for. */
+const fetchImpl = ((input: string, init: object) =>
+  fetch(input, { ...init, redirect: 'error', dispatcher: PATIENT })) as unknown as Fetch;
 
 function eventOf(json: unknown): Event {
   return decodeMessage(StreamResponseSchema, json as JsonValue);

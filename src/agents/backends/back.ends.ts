@@ -1,5 +1,7 @@
+import type { AgentDefinition } from '../agent.definition.js';
 import type { AgentExecutor } from '../agent.executor.js';
 import type { AgentFile } from '../agent.schema.js';
+import { A2AClient } from './a2a.client.js';
 import { A2AExecutor } from './a2a.executor.js';
 import type { Callbacks } from './callbacks.js';
 import { CommandExecutor } from './command.executor.js';
@@ -20,6 +22,28 @@ export class BackEnds {
    */
   async executorOf(agent: AgentFile, folder: string): Promise<AgentExecutor> {
     return new LimitedExecutor(agent.id, await this.#made(agent, folder), agent.limits.totalMs);
+  }
+
+  /**
+   * What an agent shows of the one behind it, over what its file says; nothing for most.
+   *
+   * @throws Error where the other agent's card cannot be read
+   */
+  async shownOf({ backend, skills }: AgentFile): Promise<Partial<AgentDefinition>> {
+    if (backend.kind !== 'a2a' || !backend.card) return {};
+    const card = await new A2AClient(backend).card().catch((error: Error) => {
+      throw new Error(`the card of ${backend.url} cannot be read (${error.message})`);
+    });
+    return {
+      ...(skills === undefined && {
+        skills: card.skills.map((skill) => ({ ...skill, securityRequirements: [] })),
+      }),
+      defaultInputModes: card.defaultInputModes,
+      defaultOutputModes: card.defaultOutputModes,
+      provider: card.provider,
+      documentationUrl: card.documentationUrl,
+      iconUrl: card.iconUrl,
+    };
   }
 
   async #made({ backend, crashRetries = 0 }: AgentFile, folder: string): Promise<AgentExecutor> {

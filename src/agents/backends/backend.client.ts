@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SignJWT } from 'jose';
 import { Agent, fetch, type Response } from 'undici';
+import { traceHeaders } from '../../telemetry/index.js';
 import { AgentFailure, type TurnContext } from '../agent.executor.js';
 import { recordWithSecrets, withSecrets } from './secret.reference.js';
 
@@ -29,18 +30,23 @@ export interface BackendCall {
   readonly retries: number;
 }
 
-/** The headers of a call to a back end: the configured ones, who calls, and the trace. */
+/** The headers of a call to a back end: the caller's that are passed on, the configured ones, who calls, and the trace. */
 export async function backendHeaders(
   { headers, caller }: BackendAccess,
   turn: TurnContext,
   audience: string,
 ): Promise<Record<string, string>> {
-  const { traceparent } = turn;
   return {
-    ...(traceparent !== undefined && { traceparent }),
+    ...turn.headers,
+    ...traceOf(turn),
     ...recordWithSecrets(headers),
     ...(caller !== undefined && { 'parley-caller': await signedCaller(turn, withSecrets(caller), audience) }),
   };
+}
+
+/** The turn's own span where it is traced, else the trace that the caller is in. */
+export function traceOf({ traceparent }: TurnContext): Record<string, string> {
+  return { ...(traceparent !== undefined && { traceparent }), ...traceHeaders() };
 }
 
 /** Who calls, as a JWT of five minutes: `sub`, `org`, `task`; `aud` is the origin of the back end. */

@@ -37,6 +37,25 @@ const texts = (what: string) => {
 const headers = texts('headers')
   .optional()
   .describe(`Headers of every request; credentials as ${REFERENCES}.`);
+/** What belongs to one connection or one body, and what the service itself says. */
+const NOT_FORWARDED =
+  /^(connection|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*|host|expect|content-.*|accept|accept-encoding|traceparent|tracestate|parley-.*|a2a-.*|x-a2a-.*|idempotency-key|last-event-id|mcp-.*|.*-bin)$/;
+
+const forwardHeaders = () => {
+  const error = 'give names of headers such as x-request-id, in lower case';
+  return z
+    .array(
+      z
+        .string({ error })
+        .regex(/^[a-z0-9!#$%&'*+.^_`|~-]+$/, { error })
+        .refine((name) => !NOT_FORWARDED.test(name), { error: 'this header is never passed on' }),
+      { error },
+    )
+    .optional()
+    .describe(
+      'Headers of the caller that every request passes on; "authorization" too where it is named. Stored encrypted until the turn ends.',
+    );
+};
 const argv = z
   .array(text('give an argument'), { error: 'give a list: the program and its arguments' })
   .min(1, { error: 'give a list: the program and its arguments' });
@@ -58,6 +77,7 @@ const HttpBackend = z.strictObject({
   kind: z.literal('http'),
   url: address('http://localhost:9000/').describe('Every turn is one POST to it.'),
   headers,
+  forwardHeaders: forwardHeaders(),
   caller,
   earlierTasks: whole(0, 100).default(0).describe('Tasks of the same context that the agent is shown.'),
   maxOutputBytes,
@@ -98,6 +118,8 @@ const OpenAiBackend = z.strictObject({
     .describe('What a tool call does: fail the task, or show as its status.'),
   retries: whole(0, 10).default(2).describe('Tries after the first one, when the model is busy.'),
   headers,
+  forwardHeaders: forwardHeaders(),
+  caller,
   maxOutputBytes,
 });
 
@@ -110,7 +132,14 @@ const A2ABackend = z.strictObject({
     .enum(['JSONRPC', 'HTTP+JSON', 'GRPC'], { error: 'give JSONRPC, HTTP+JSON or GRPC' })
     .optional()
     .describe('The binding to prefer; else the first one of the card.'),
+  card: z
+    .boolean({ error: 'give true or false' })
+    .default(false)
+    .describe(
+      "Shows the skills, modes, provider and links of the other agent's card, as they are at the start.",
+    ),
   headers,
+  forwardHeaders: forwardHeaders(),
   caller,
 });
 
@@ -121,6 +150,8 @@ const McpBackend = z
     command: argv.optional().describe('... or one that is started for the turn and speaks on stdio.'),
     env: texts('variables').optional(),
     headers,
+    forwardHeaders: forwardHeaders(),
+    caller,
     tool: text('give the name of a tool').describe('The tool that every message calls.'),
     textArgument: text().optional().describe('The argument that the text of a message is given as.'),
     arguments: z.record(z.string(), z.json()).default({}).describe('Arguments of every call.'),

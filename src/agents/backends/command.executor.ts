@@ -5,6 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { environment } from '../../config/index.js';
 import { artifact, completed, textOf, textPart, working } from '../agent.events.js';
 import { type AgentEvent, AgentExecutor, AgentFailure, type TurnContext } from '../agent.executor.js';
+import { traceOf } from './backend.client.js';
 import type { BackendOf } from './backend.schema.js';
 import { limitedText, linesOf } from './byte.lines.js';
 import { endsTurn, readEventText } from './plain.event.js';
@@ -32,7 +33,7 @@ export class CommandExecutor extends AgentExecutor {
   }
 
   async *execute(turn: TurnContext): AsyncIterable<AgentEvent> {
-    const child = this.#spawn();
+    const child = this.#spawn(turn);
     const exited = exitOf(child);
     let killer: NodeJS.Timeout | undefined;
     const terminate = () => {
@@ -62,12 +63,18 @@ export class CommandExecutor extends AgentExecutor {
     }
   }
 
-  #spawn(): Child {
+  #spawn(turn: TurnContext): Child {
     const [program = '', ...args] = this.backend.command;
     const { PATH, HOME, LANG } = environment;
     return spawn(program, args, {
       cwd: resolve(this.folder, this.backend.cwd ?? '.'),
-      env: { PATH, HOME, LANG, ...recordWithSecrets(this.backend.env) },
+      env: {
+        PATH,
+        HOME,
+        LANG,
+        TRACEPARENT: traceOf(turn).traceparent,
+        ...recordWithSecrets(this.backend.env),
+      },
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     });

@@ -20,7 +20,7 @@ export class LimitedExecutor extends AgentExecutor {
     const limited: TurnContext = Object.create(turn, { signal: { value: signal } });
     const timer = this.totalMs && setTimeout(() => over.abort(), this.totalMs);
     try {
-      yield* this.inner.execute(limited);
+      yield* until(over.signal, this.inner.execute(limited));
     } catch (error) {
       if (turn.signal.aborted) return;
       if (!over.signal.aborted) throw this.#logged(error, turn);
@@ -36,6 +36,27 @@ export class LimitedExecutor extends AgentExecutor {
       LOG.warn({ message: `back end: ${message}`, agent: this.agent, task: turn.task.id, cause });
     }
     return error;
+  }
+}
+
+/** The events that come before the signal. An agent that does not heed it is left to itself: nobody hears it any more. */
+async function* until<T>(over: AbortSignal, events: AsyncIterable<T>): AsyncIterable<T> {
+  const iterator = events[Symbol.asyncIterator]();
+  let leave = () => {};
+  over.addEventListener('abort', () => leave(), { once: true });
+  try {
+    while (!over.aborted) {
+      const step = await new Promise<IteratorResult<T> | undefined>((resolve, reject) => {
+        leave = () => resolve(undefined);
+        iterator.next().then(resolve, reject);
+      });
+      if (!step || step.done) return;
+      yield step.value;
+    }
+  } finally {
+    const left = (async () => iterator.return?.())();
+    if (over.aborted) left.catch((cause: unknown) => LOG.debug({ message: 'an agent failed late', cause }));
+    else await left;
   }
 }
 

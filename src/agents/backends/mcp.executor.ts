@@ -67,7 +67,10 @@ export class McpExecutor extends AgentExecutor {
     const { url, command, env } = this.backend;
     if (url !== undefined) {
       const headers = await backendHeaders(this.backend, turn, url);
-      return new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+      return new StreamableHTTPClientTransport(new URL(url), {
+        // Credentials go nowhere else.
+        requestInit: { headers, redirect: 'error' },
+      });
     }
     const [program = '', ...args] = command ?? [];
     const { PATH = '', HOME = '' } = environment;

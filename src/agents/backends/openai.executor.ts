@@ -77,8 +77,8 @@ export class OpenAiExecutor extends AgentExecutor {
       headers: {
         'content-type': 'application/json',
         accept: 'text/event-stream',
-        ...(apiKey !== undefined && { authorization: `Bearer ${withSecrets(apiKey)}` }),
         ...(await backendHeaders(this.backend, turn, baseUrl)),
+        ...(apiKey !== undefined && { authorization: `Bearer ${withSecrets(apiKey)}` }),
       },
       body: JSON.stringify({
         ...parameters,

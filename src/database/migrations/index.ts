@@ -5,6 +5,7 @@ import { Push1764500000003 } from './0003-push.js';
 import { Audit1764500000004 } from './0004-audit.js';
 import { Retention1764500000005 } from './0005-retention.js';
 import { Callbacks1764500000006 } from './0006-callbacks.js';
+import { AgentVersion1764500000008 } from './0008-agent-version.js';
 import { Handovers1764500000010 } from './0010-handovers.js';
 
 /** Every migration, oldest first. A released one never changes; its class name ends in its timestamp. */
@@ -15,5 +16,6 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   Audit1764500000004,
   Retention1764500000005,
   Callbacks1764500000006,
+  AgentVersion1764500000008,
   Handovers1764500000010,
 ];

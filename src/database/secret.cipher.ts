@@ -5,8 +5,8 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts what receivers are to know us by (AES-256-GCM). The first key writes, all of them read, so that keys
- * can be changed without a pause. A text is bound to its place: it does not open as another config's.
+ * Encrypts credentials that have to be stored (AES-256-GCM). The first key writes, all of them read, so that keys
+ * can be changed without a pause. A text is bound to its place: it does not open elsewhere.
  */
 export class SecretCipher {
   readonly #keys: ReadonlyMap<string, Buffer>;
@@ -33,7 +33,7 @@ export class SecretCipher {
   decrypt(sealed: string, place: string): string {
     const [name = '', text = ''] = sealed.split('.', 2);
     const key = this.#keys.get(name);
-    if (!key) throw new Error(`The push key "${name}" is not configured`);
+    if (!key) throw new Error(`The key "${name}" is not configured`);
     const bytes = Buffer.from(text, 'base64');
     const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, IV_BYTES))
       .setAAD(Buffer.from(place))
