@@ -13,6 +13,20 @@ import type { TlsFiles } from './tls.files.js';
 /** Ids may have 200 characters, each of them encoded. */
 const LONGEST_PARAMETER = 1024;
 
+/**
+ * The verb that ends a path (`cancel` in `/tasks/t1:cancel`), which a route with one asks for. The router decodes
+ * before it matches, but an encoded colon is part of the id.
+ */
+const LITERAL_VERB = {
+  name: 'verb',
+  storage: () => new Map(),
+  deriveConstraint: ({ url }: IncomingMessage) => {
+    const path = pathOf(url);
+    const colon = path.lastIndexOf(':');
+    return colon < 0 ? undefined : path.slice(colon + 1);
+  },
+};
+
 /** The HTTP server, to be given to `NestFactory.create` together with `bodyParser: false`. */
 export function httpAdapter({ trustedProxies, maxBodyBytes }: Config, tls?: TlsFiles): FastifyAdapter {
   const adapter = new FastifyAdapter({
@@ -20,7 +34,7 @@ export function httpAdapter({ trustedProxies, maxBodyBytes }: Config, tls?: TlsF
     bodyLimit: maxBodyBytes,
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     forceCloseConnections: true,
-    routerOptions: { maxParamLength: LONGEST_PARAMETER },
+    routerOptions: { maxParamLength: LONGEST_PARAMETER, constraints: { verb: LITERAL_VERB } },
     // No Nest middleware is used, and running none costs time too.
     skipMiddie: true,
     multipart: false,

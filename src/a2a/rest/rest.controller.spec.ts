@@ -126,9 +126,19 @@ describe('The HTTP+JSON binding', () => {
     expect(bindings.operations.last.request).toMatchObject({ id });
   });
 
-  it('cancels and subscribes where the colon is encoded, too', async () => {
-    await call('POST', '/rest/tasks/t1%3Acancel', { body: {} });
-    expect(bindings.operations.last).toMatchObject({ operation: 'cancelTask', request: { id: 't1' } });
+  it('takes an encoded colon for part of the id, whatever word comes after it', async () => {
+    for (const path of ['t1%3Asubscribe', 't1%3asubscribe', 't1%3Asubscribe?historyLength=1&x=:subscribe']) {
+      await call('GET', `/rest/tasks/${path}`);
+      expect(bindings.operations.last).toMatchObject({
+        operation: 'getTask',
+        request: { id: 't1:subscribe' },
+      });
+    }
+    await call('POST', '/agents/echo/rest/tasks/t1%3Acancel:cancel', { body: {} });
+    expect(bindings.operations.last).toMatchObject({ operation: 'cancelTask', request: { id: 't1:cancel' } });
+    for (const path of ['/rest/tasks/t1%3Acancel', '/rest/v1/tasks/t1:cancel%3Acancel']) {
+      expect((await call('POST', path, { body: {} })).status).toBe(405);
+    }
   });
 
   it.each([

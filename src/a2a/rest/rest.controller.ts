@@ -1,5 +1,6 @@
 import type { JsonValue } from '@bufbuild/protobuf';
 import { Controller, Req, RequestMapping, RequestMethod, Res } from '@nestjs/common';
+import { RouteConstraints } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { HttpInput } from '../../protocol/index.js';
 import type { Call, Destination } from '../call.js';
@@ -79,6 +80,8 @@ function declare(route: RestOperation, name: string): void {
   Object.defineProperty(prototype, name, { value: handler, configurable: true });
   Req()(prototype, name, 0);
   Res()(prototype, name, 1);
+  const [, verb] = /:(\w+)$/.exec(route.template) ?? [];
+  if (verb) RouteConstraints({ verb })(prototype, name, { value: handler });
   RequestMapping({ path, method: RequestMethod[route.method] })(prototype, name, { value: handler });
 }
 

@@ -37,6 +37,11 @@ describe.each(['/rest/v1', '/agents/acme/rest/v1'])('0.3 over HTTP+JSON at %s (S
     expect(operations.last).toMatchObject({ operation: 'subscribeToTask', request: { id: 't:1' } });
   });
 
+  it('takes an encoded colon for part of the id', async () => {
+    await http('GET', `${base}/tasks/t%3Asubscribe`);
+    expect(operations.last).toMatchObject({ operation: 'getTask', request: { id: 't:subscribe' } });
+  });
+
   it('reads, lists and cancels tasks', async () => {
     expect((await http('GET', `${base}/tasks/task-1?historyLength=2`)).json).toEqual(TASK_PROTO);
     expect(operations.last).toMatchObject({
