@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { DataSource, type QueryRunner } from 'typeorm';
 import type { Migration } from './migration.js';
@@ -6,6 +7,8 @@ import type { Postgres } from './postgres.js';
 
 /** An arbitrary number that all replicas agree on. */
 const LOCK = 7_292_539;
+
+const LOCK_POLL_MS = 50;
 
 /** Migrations that only `parley migrate --breaking` runs. */
 export class BreakingMigrations extends Error {
@@ -36,7 +39,7 @@ export async function runMigrations(
   { breaking }: MigrationOptions,
 ): Promise<string[]> {
   return withClient(url, async (client) => {
-    await client.query('select pg_advisory_lock($1)', [LOCK]);
+    await takeTurn(client);
     const applied = await appliedNames(client);
     const refused = pendingAfter(applied).filter((migration) => migration.breaking);
     if (refused.length > 0 && applied.size > 0 && !breaking) {
@@ -113,6 +116,20 @@ export async function isMigrated(postgres: Postgres): Promise<boolean> {
 
 const pendingAfter = (applied: ReadonlySet<string>) =>
   MIGRATIONS.map((migration) => new migration()).filter(({ name }) => !applied.has(name));
+
+/**
+ * Asks again and again: whoever waits inside a statement has a snapshot, and an index that is made CONCURRENTLY
+ * would wait for it in turn.
+ */
+async function takeTurn(client: pg.Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [
+      LOCK,
+    ]);
+    if (rows[0]?.taken) return;
+    await pause(LOCK_POLL_MS);
+  }
+}
 
 async function appliedNames(client: pg.Client): Promise<Set<string>> {
   const { rows: tables } = await client.query(`select from pg_tables where tablename = 'migrations'

@@ -5,6 +5,7 @@ import { Push1764500000003 } from './0003-push.js';
 import { Audit1764500000004 } from './0004-audit.js';
 import { Retention1764500000005 } from './0005-retention.js';
 import { Callbacks1764500000006 } from './0006-callbacks.js';
+import { TaskStates1764500000007 } from './0007-task-states.js';
 import { AgentVersion1764500000008 } from './0008-agent-version.js';
 import { Handovers1764500000010 } from './0010-handovers.js';
 
@@ -16,6 +17,7 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   Audit1764500000004,
   Retention1764500000005,
   Callbacks1764500000006,
+  TaskStates1764500000007,
   AgentVersion1764500000008,
   Handovers1764500000010,
 ];
