@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { context, metrics, propagation, trace } from '@opentelemetry/api';
 import { NodeSDK, tracing } from '@opentelemetry/sdk-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { completed } from '../../src/agents/index.js';
@@ -23,6 +24,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await house.close();
   await sdk.shutdown();
+  for (const api of [trace, metrics, context, propagation]) api.disable();
 });
 
 describe('a turn that another replica takes over', () => {
