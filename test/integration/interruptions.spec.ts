@@ -1,8 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { artifact, completed, inputRequired, textPart, working } from '../../src/agents/index.js';
-import { type Task, TaskState } from '../../src/protocol/index.js';
-import { call, collect, House, type ReplicaOptions, send, until } from '../support/house.js';
+import {
+  call,
+  collect,
+  House,
+  kindsOf,
+  type ReplicaOptions,
+  send,
+  stateOf,
+  taskOf,
+  until,
+} from '../support/house.js';
 
 let house: House;
 beforeAll(async () => {
@@ -13,21 +22,7 @@ afterAll(() => house.close());
 const open = (script: ReplicaOptions['script'], settings: ReplicaOptions['settings'] = {}) =>
   house.replica({ script, settings });
 
-function taskOf(reply: { payload: { case?: string; value?: unknown } }): Task {
-  expect(reply.payload.case).toBe('task');
-  return reply.payload.value as Task;
-}
-
 const answer = (text: string) => artifact({ parts: [textPart(text)] });
-const state = (task: Task) => TaskState[task.status!.state];
-const read = (replica: ReturnType<typeof open>, id: string) =>
-  replica.service.getTask({ id } as never, call({ operation: 'getTask' }));
-
-function kinds(responses: Awaited<ReturnType<typeof collect>>): string[] {
-  return responses.map(({ payload }) =>
-    payload.case === 'statusUpdate' ? TaskState[payload.value.status!.state]! : payload.case!,
-  );
-}
 
 describe('cancelling', () => {
   it('stops the agent, keeps what it made and answers the same twice (B38, B40)', async () => {
@@ -41,9 +36,9 @@ describe('cancelling', () => {
     });
     const task = taskOf(await replica.service.sendMessage(send('go', { now: true }), call()));
     await until(() => effects > 3);
-    const cancel = () => replica.service.cancelTask({ id: task.id } as never, call());
+    const cancel = () => replica.cancel(task.id);
     const [first, second] = await Promise.all([cancel(), cancel()]);
-    expect(state(first)).toBe('CANCELED');
+    expect(stateOf(first)).toBe('CANCELED');
     expect(second).toEqual(first);
     expect(await cancel()).toEqual(first);
     expect(first.artifacts).toHaveLength(1);
@@ -64,11 +59,11 @@ describe('cancelling', () => {
       { cancelGraceMs: 50 },
     );
     const task = taskOf(await replica.service.sendMessage(send('go', { now: true }), call()));
-    const cancelled = await replica.service.cancelTask({ id: task.id } as never, call());
-    expect(state(cancelled)).toBe('CANCELED');
+    const cancelled = await replica.cancel(task.id);
+    expect(stateOf(cancelled)).toBe('CANCELED');
     free();
     await until(() => replica.runner.size === 0);
-    expect(await read(replica, task.id)).toEqual(cancelled);
+    expect(await replica.read(task.id)).toEqual(cancelled);
   });
 
   it('cancels a parked task and ends its open stream (B42)', async () => {
@@ -77,10 +72,10 @@ describe('cancelling', () => {
     });
     const task = taskOf(await replica.service.sendMessage(send('go'), call()));
     await until(() => replica.runner.size === 0);
-    const stream = await replica.service.subscribeToTask({ id: task.id } as never, call());
+    const stream = await replica.subscribe(task.id);
     const all = collect(stream);
-    expect(state(await replica.service.cancelTask({ id: task.id } as never, call()))).toBe('CANCELED');
-    expect(kinds(await all)).toEqual(['task', 'CANCELED']);
+    expect(stateOf(await replica.cancel(task.id))).toBe('CANCELED');
+    expect(kindsOf(await all)).toEqual(['task', 'CANCELED']);
   });
 
   it('is refused for a task that ended otherwise, and finds no foreign one', async () => {
@@ -109,13 +104,13 @@ describe('a lost replica', () => {
     const heir = house.replica({ script, leaseMs: 200 });
     await until(async () => {
       await heir.keeper.sweep();
-      return state(await read(heir, task.id)) === 'FAILED';
+      return stateOf(await heir.read(task.id)) === 'FAILED';
     });
-    const failed = await read(heir, task.id);
+    const failed = await heir.read(task.id);
     expect(failed.metadata).toEqual({ 'parley.dev/reason': 'REPLICA_LOST' });
     await dead.keeper.heartbeat();
     await until(() => dead.runner.size === 0);
-    expect(await read(heir, task.id)).toEqual(failed);
+    expect(await heir.read(task.id)).toEqual(failed);
   });
 
   it('has its turns run again where the agent may, without doubling what was said (B81)', async () => {
@@ -134,9 +129,9 @@ describe('a lost replica', () => {
     const heir = house.replica({ script: script(true), leaseMs: 200, settings });
     await until(async () => {
       await heir.keeper.sweep();
-      return state(await read(heir, task.id)) === 'COMPLETED';
+      return stateOf(await heir.read(task.id)) === 'COMPLETED';
     });
-    const done = await read(heir, task.id);
+    const done = await heir.read(task.id);
     expect(done.artifacts[0]?.parts.map((p) => p.content.value).join('')).toBe('0123456789');
     expect(done.status?.message?.parts[0]?.content.value).toBe('attempt 2');
     await dead.keeper.heartbeat();
@@ -160,13 +155,13 @@ describe('more turns than places', () => {
     const started = async (text: string) =>
       taskOf(await replica.service.sendMessage(send(text, { now: true }), call()));
     const [first, second, third] = [await started('1'), await started('2'), await started('3')];
-    const cancelled = await replica.service.cancelTask({ id: second.id } as never, call());
-    expect(state(cancelled)).toBe('CANCELED');
-    expect(state(await read(replica, third.id))).toBe('SUBMITTED');
+    const cancelled = await replica.cancel(second.id);
+    expect(stateOf(cancelled)).toBe('CANCELED');
+    expect(stateOf(await replica.read(third.id))).toBe('SUBMITTED');
     for (const { id } of [first, third]) {
       await until(async () => {
         release();
-        return state(await read(replica, id)) === 'COMPLETED';
+        return stateOf(await replica.read(id)) === 'COMPLETED';
       });
     }
   });

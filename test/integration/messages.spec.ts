@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { completed, working } from '../../src/agents/index.js';
-import { type Task, TaskState } from '../../src/protocol/index.js';
+import { TaskState } from '../../src/protocol/index.js';
 import { call, House, send, until } from '../support/house.js';
 
 let house: House;
@@ -22,9 +22,8 @@ it('A message that another replica took while the turn ran stays in the history'
     },
   });
   const other = house.replica({ script: async function* () {} });
-  const read = () => other.service.getTask({ id } as never, call());
-  const reply = await runner.service.sendMessage(send('go', { now: true }), call());
-  const { id } = reply.payload.value as Task;
+  const read = () => other.read(id);
+  const id = await runner.begin();
   await until(() => steps.length === 1);
   await other.service.sendMessage(send('between', { taskId: id, now: true }), call());
   steps[0]!();

@@ -20,7 +20,6 @@ function foldOf(responses: readonly StreamResponse[]): Task {
 }
 
 const textOf = (task: Task) => task.artifacts[0]?.parts.map((part) => part.content.value).join('');
-const read = (replica: Replica, id: string) => replica.service.getTask({ id } as never, call());
 type Replica = ReturnType<House['replica']>;
 
 const chunks = (
@@ -64,15 +63,14 @@ describe('a stream', () => {
     for (let round = 0; round < 20; round++) {
       await Promise.all(
         Array.from({ length: 50 }, async () => {
-          const reply = await replica.service.sendMessage(send('go', { now: true }), call());
-          const { id } = reply.payload.value as Task;
+          const id = await replica.begin();
           try {
-            const responses = await collect(await replica.service.subscribeToTask({ id } as never, call()));
+            const responses = await collect(await replica.subscribe(id));
             expect(textOf(foldOf(responses))).toBe(expected(2));
             followed++;
           } catch (error) {
             expect(error).toMatchObject({ kind: 'unsupportedOperation' });
-            expect(isTerminal((await read(replica, id)).status!.state)).toBe(true);
+            expect(isTerminal((await replica.read(id)).status!.state)).toBe(true);
           }
         }),
       );
@@ -88,11 +86,10 @@ describe('a stream', () => {
     const [here, there] = [house.replica({ script: chunks(60, pace) }), house.replica({ script: chunks(1) })];
     for (let round = 0; round < 200; round++) {
       gate = new Promise<void>((resolve) => (open = resolve));
-      const reply = await here.service.sendMessage(send('go', { now: true }), call());
-      const { id } = reply.payload.value as Task;
+      const id = await here.begin();
       const leaver = new AbortController();
       const subscribe = (replica: Replica, signal = new AbortController().signal) =>
-        replica.service.subscribeToTask({ id } as never, call({ signal }));
+        replica.subscribe(id, { signal });
       const streams = await Promise.all([
         subscribe(here),
         round % 20 === 0 ? subscribe(there) : subscribe(here),
@@ -101,7 +98,7 @@ describe('a stream', () => {
       const [whole, far, cut] = streams.map(collect);
       open();
       setImmediate(() => leaver.abort());
-      const stored = await whole!.then(() => read(here, id));
+      const stored = await whole!.then(() => here.read(id));
       expect(textOf(stored)).toBe(expected(60));
       expect(foldOf(await whole!)).toEqual(stored);
       expect(foldOf(await far!)).toEqual(stored);
@@ -122,11 +119,10 @@ describe('a stream', () => {
         yield completed();
       },
     });
-    const reply = await replica.service.sendMessage(send('go', { now: true }), call());
-    const { id } = reply.payload.value as Task;
+    const id = await replica.begin();
     await until(async () => (await replica.store.events(id, 0, 10)).length === 7);
-    const resumed = collect(await replica.service.subscribeToTask({ id } as never, call({ lastEventId: 4 })));
-    const fresh = collect(await replica.service.subscribeToTask({ id } as never, call({ lastEventId: 99 })));
+    const resumed = collect(await replica.subscribe(id, { lastEventId: 4 }));
+    const fresh = collect(await replica.subscribe(id, { lastEventId: 99 }));
     release();
     expect((await resumed).map(({ payload }) => payload.case)).toEqual([
       'artifactUpdate',
@@ -135,18 +131,12 @@ describe('a stream', () => {
       'statusUpdate',
     ]);
     expect((await fresh)[0]?.payload.case).toBe('task');
-    const after = await collect(
-      await replica.service.subscribeToTask({ id } as never, call({ lastEventId: 7 })),
-    );
+    const after = await collect(await replica.subscribe(id, { lastEventId: 7 }));
     expect(after.map(({ payload }) => payload.case)).toEqual(['statusUpdate']);
     await replica.postgres.query({ text: `DELETE FROM task_events WHERE task_id = '${id}' AND seq < 7` });
-    const compacted = await collect(
-      await replica.service.subscribeToTask({ id } as never, call({ lastEventId: 4 })),
-    );
+    const compacted = await collect(await replica.subscribe(id, { lastEventId: 4 }));
     expect(compacted.map(({ payload }) => payload.case)).toEqual(['task']);
-    await expect(
-      replica.service.subscribeToTask({ id } as never, call({ lastEventId: 8 })),
-    ).rejects.toMatchObject({
+    await expect(replica.subscribe(id, { lastEventId: 8 })).rejects.toMatchObject({
       kind: 'unsupportedOperation',
     });
   });
@@ -179,7 +169,7 @@ describe('a stream', () => {
     const responses = await collect(stream);
     expect(responses).toHaveLength(5_003);
     const { id } = responses[0]!.payload.value as Task;
-    const stored = await read(replica, id);
+    const stored = await replica.read(id);
     expect(textOf(stored)).toBe(expected(5_000));
     expect(foldOf(responses)).toEqual(stored);
   }, 30_000);

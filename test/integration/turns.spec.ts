@@ -10,8 +10,18 @@ import {
   textPart,
   working,
 } from '../../src/agents/index.js';
-import { type Task, TaskState } from '../../src/protocol/index.js';
-import { call, collect, House, type ReplicaOptions, send, until } from '../support/house.js';
+import { type Task } from '../../src/protocol/index.js';
+import {
+  call,
+  collect,
+  House,
+  kindsOf,
+  type ReplicaOptions,
+  send,
+  stateOf,
+  taskOf,
+  until,
+} from '../support/house.js';
 
 let house: House;
 beforeAll(async () => {
@@ -22,21 +32,7 @@ afterAll(() => house.close());
 const open = (script: ReplicaOptions['script'], settings: ReplicaOptions['settings'] = {}) =>
   house.replica({ script, settings });
 
-function taskOf(reply: { payload: { case?: string; value?: unknown } }): Task {
-  expect(reply.payload.case).toBe('task');
-  return reply.payload.value as Task;
-}
-
 const answer = (text: string) => artifact({ parts: [textPart(text)] });
-const state = (task: Task) => TaskState[task.status!.state];
-const read = (replica: ReturnType<typeof open>, id: string) =>
-  replica.service.getTask({ id } as never, call({ operation: 'getTask' }));
-
-function kinds(responses: Awaited<ReturnType<typeof collect>>): string[] {
-  return responses.map(({ payload }) =>
-    payload.case === 'statusUpdate' ? TaskState[payload.value.status!.state]! : payload.case!,
-  );
-}
 
 describe('a turn', () => {
   it('answers a blocking send with the task as stored', async () => {
@@ -46,10 +42,10 @@ describe('a turn', () => {
       yield completed();
     });
     const task = taskOf(await replica.service.sendMessage(send('go'), call()));
-    expect(state(task)).toBe('COMPLETED');
+    expect(stateOf(task)).toBe('COMPLETED');
     expect(task.artifacts[0]).toMatchObject({ artifactId: `${task.id}-response`, name: 'response' });
     expect(task.history.map((m) => m.parts[0]?.content.value)).toEqual(['go', 'on it']);
-    expect(await read(replica, task.id)).toEqual(task);
+    expect(await replica.read(task.id)).toEqual(task);
   });
 
   it('fails the task when the agent throws, without its words (B107, B09)', async () => {
@@ -58,9 +54,9 @@ describe('a turn', () => {
       throw new Error('password=x');
     });
     const task = taskOf(await replica.service.sendMessage(send('go'), call()));
-    expect(state(task)).toBe('FAILED');
+    expect(stateOf(task)).toBe('FAILED');
     expect(JSON.stringify(task.status?.message)).not.toContain('password');
-    expect(await read(replica, task.id)).toEqual(task);
+    expect(await replica.read(task.id)).toEqual(task);
   });
 
   it('fails the task when the agent throws before its first event, under the id it answers with (B10)', async () => {
@@ -68,10 +64,10 @@ describe('a turn', () => {
       throw new AgentFailure('the disk is full');
     });
     const responses = await collect(await replica.service.sendStreamingMessage(send('go'), call()));
-    expect(kinds(responses)).toEqual(['task', 'FAILED']);
+    expect(kindsOf(responses)).toEqual(['task', 'FAILED']);
     const id = (responses[0]!.payload.value as Task).id;
-    const task = await read(replica, id);
-    expect(state(task)).toBe('FAILED');
+    const task = await replica.read(id);
+    expect(stateOf(task)).toBe('FAILED');
     expect(task.status?.message?.parts[0]?.content.value).toBe('the disk is full');
   });
 
@@ -102,7 +98,7 @@ describe('a turn', () => {
       messageId: (reply.payload.value as { messageId: string }).messageId,
     });
     const streamed = await collect(await replica.service.sendStreamingMessage(send('hello'), call()));
-    expect(kinds(streamed)).toEqual(['message']);
+    expect(kindsOf(streamed)).toEqual(['message']);
     const immediate = await replica.service.sendMessage(send('x', { now: true }), call());
     expect(immediate.payload.case).toBe('message');
     const list = await replica.service.listTasks({ historyLength: 0 } as never, call());
@@ -120,7 +116,7 @@ describe('a turn', () => {
       { directReplies: true },
     );
     const task = taskOf(await replica.service.sendMessage(send('go'), call()));
-    expect(state(task)).toBe('INPUT_REQUIRED');
+    expect(stateOf(task)).toBe('INPUT_REQUIRED');
     expect(task.history.map((m) => m.parts[0]?.content.value)).toEqual(['go', 'first']);
     const late = open(
       async function* () {
@@ -130,7 +126,7 @@ describe('a turn', () => {
       { directReplies: true, directReplyWindowMs: 20 },
     );
     const responses = await collect(await late.service.sendStreamingMessage(send('go'), call()));
-    expect(kinds(responses)).toEqual(['task', 'COMPLETED']);
+    expect(kindsOf(responses)).toEqual(['task', 'COMPLETED']);
   });
 
   it('changes nothing after a terminal state (B45)', async () => {
@@ -142,8 +138,8 @@ describe('a turn', () => {
     });
     const task = taskOf(await replica.service.sendMessage(send('go'), call()));
     await until(() => replica.runner.size === 0);
-    expect(await read(replica, task.id)).toEqual(task);
-    expect(state(task)).toBe('COMPLETED');
+    expect(await replica.read(task.id)).toEqual(task);
+    expect(stateOf(task)).toBe('COMPLETED');
   });
 
   it('asks, is answered on the same task and completes (S002-093, S002-094, B17)', async () => {
@@ -155,9 +151,9 @@ describe('a turn', () => {
       }
     });
     const asked = taskOf(await replica.service.sendMessage(send('review'), call()));
-    expect(state(asked)).toBe('INPUT_REQUIRED');
+    expect(stateOf(asked)).toBe('INPUT_REQUIRED');
     const done = taskOf(await replica.service.sendMessage(send('main', { taskId: asked.id }), call()));
-    expect(state(done)).toBe('COMPLETED');
+    expect(stateOf(done)).toBe('COMPLETED');
     expect(done.id).toBe(asked.id);
     expect(done.history.map((m) => m.parts[0]?.content.value)).toEqual(['review', 'which branch?', 'main']);
     await expect(
@@ -175,10 +171,10 @@ describe('a turn', () => {
       yield completed();
     });
     const responses = await collect(await replica.service.sendStreamingMessage(send('go'), call()));
-    expect(kinds(responses)).toEqual(['task', 'AUTH_REQUIRED', 'artifactUpdate', 'COMPLETED']);
+    expect(kindsOf(responses)).toEqual(['task', 'AUTH_REQUIRED', 'artifactUpdate', 'COMPLETED']);
     const task = taskOf(await replica.service.sendMessage(send('go'), call()));
-    expect(state(task)).toBe('AUTH_REQUIRED');
-    await until(async () => state(await read(replica, task.id)) === 'COMPLETED');
+    expect(stateOf(task)).toBe('AUTH_REQUIRED');
+    await until(async () => stateOf(await replica.read(task.id)) === 'COMPLETED');
   });
 
   it('goes on with an approval, once', async () => {
@@ -192,7 +188,7 @@ describe('a turn', () => {
       ['ann', 'bob'].map((by) => replica.approvals.resolve(task.id, { approved: true, by })),
     );
     expect(answers.map((a) => a.status).sort()).toEqual(['fulfilled', 'rejected']);
-    await until(async () => state(await read(replica, task.id)) === 'COMPLETED');
+    await until(async () => stateOf(await replica.read(task.id)) === 'COMPLETED');
   });
 
   it('fails a silent agent with the reason and drops its late answer (B12)', async () => {
@@ -205,10 +201,10 @@ describe('a turn', () => {
       { inactivityMs: 100 },
     );
     const task = taskOf(await replica.service.sendMessage(send('go'), call()));
-    expect(state(task)).toBe('FAILED');
+    expect(stateOf(task)).toBe('FAILED');
     late();
     await until(() => replica.runner.size === 0);
-    expect(await read(replica, task.id)).toEqual(task);
+    expect(await replica.read(task.id)).toEqual(task);
   });
 
   it('ends a blocking send at the cap with the running task', async () => {
@@ -220,8 +216,8 @@ describe('a turn', () => {
       { blockingCapMs: 100 },
     );
     const task = taskOf(await replica.service.sendMessage(send('go'), call()));
-    expect(state(task)).toBe('WORKING');
-    await replica.service.cancelTask({ id: task.id } as never, call());
+    expect(stateOf(task)).toBe('WORKING');
+    await replica.cancel(task.id);
   });
 
   it('answers at once when asked to, with a task that can be read and cancelled (B43)', async () => {
@@ -229,9 +225,9 @@ describe('a turn', () => {
       await pause(10_000, undefined, { signal: turn.signal }).catch(() => undefined);
     });
     const task = taskOf(await replica.service.sendMessage(send('go', { now: true }), call()));
-    expect(state(task)).toBe('SUBMITTED');
-    expect(state(await read(replica, task.id))).toBe('SUBMITTED');
-    expect(state(await replica.service.cancelTask({ id: task.id } as never, call()))).toBe('CANCELED');
+    expect(stateOf(task)).toBe('SUBMITTED');
+    expect(stateOf(await replica.read(task.id))).toBe('SUBMITTED');
+    expect(stateOf(await replica.cancel(task.id))).toBe('CANCELED');
   });
 });
 
@@ -245,11 +241,11 @@ describe('messages to a running task', () => {
       }
     });
     const task = taskOf(await replica.service.sendMessage(send('go', { now: true }), call()));
-    await until(async () => state(await read(replica, task.id)) === 'WORKING');
+    await until(async () => stateOf(await replica.read(task.id)) === 'WORKING');
     const done = taskOf(await replica.service.sendMessage(send('more', { taskId: task.id }), call()));
-    expect(state(done)).toBe('COMPLETED');
+    expect(stateOf(done)).toBe('COMPLETED');
     expect(done.history.map((m) => m.parts[0]?.content.value)).toEqual(['go', 'more']);
-    expect(await read(replica, task.id)).toEqual(done);
+    expect(await replica.read(task.id)).toEqual(done);
   });
 
   it('start the next turn when the turn ends without reading them', async () => {
@@ -264,13 +260,13 @@ describe('messages to a running task', () => {
       } else yield completed();
     });
     const task = taskOf(await replica.service.sendMessage(send('one', { now: true }), call()));
-    await until(async () => state(await read(replica, task.id)) === 'WORKING');
+    await until(async () => stateOf(await replica.read(task.id)) === 'WORKING');
     const second = taskOf(
       await replica.service.sendMessage(send('two', { taskId: task.id, now: true }), call()),
     );
     expect(second.history).toHaveLength(2);
     release();
-    await until(async () => state(await read(replica, task.id)) === 'COMPLETED');
+    await until(async () => stateOf(await replica.read(task.id)) === 'COMPLETED');
     expect(turns).toEqual(['one', 'two']);
   });
 });

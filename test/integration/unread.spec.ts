@@ -1,23 +1,23 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { completed, inputRequired, message, working } from '../../src/agents/index.js';
 import { type Task, TaskState } from '../../src/protocol/index.js';
-import { call, collect, House, type Replica, type ReplicaOptions, send, until } from '../support/house.js';
+import {
+  call,
+  collect,
+  House,
+  type Replica,
+  type ReplicaOptions,
+  send,
+  stateOf,
+  textOf,
+  until,
+} from '../support/house.js';
 
 let house: House;
 beforeEach(async () => {
   house = await House.open();
 });
 afterEach(() => house.close());
-
-const state = (task: Task) => TaskState[task.status!.state];
-const read = (replica: Replica, id: string) => replica.service.getTask({ id } as never, call());
-const textOf = (value: { parts: readonly { content: { value?: unknown } }[] }) =>
-  `${value.parts[0]?.content.value}`;
-
-async function begin(replica: Replica, text: string): Promise<string> {
-  const reply = await replica.service.sendMessage(send(text, { now: true }), call());
-  return (reply.payload.value as Task).id;
-}
 
 const say = (replica: Replica, taskId: string, text: string) =>
   replica.service.sendMessage(send(text, { taskId, now: true }), call());
@@ -34,11 +34,11 @@ describe('messages that no turn has read', () => {
         yield seen.length === 4 ? completed() : inputRequired('?');
       },
     });
-    const id = await begin(replica, 'm1');
-    await until(async () => state(await read(replica, id)) === 'WORKING');
+    const id = await replica.begin('m1');
+    await until(async () => stateOf(await replica.read(id)) === 'WORKING');
     for (const text of ['m2', 'm3', 'm4']) await say(replica, id, text);
     release();
-    await until(async () => state(await read(replica, id)) === 'COMPLETED');
+    await until(async () => stateOf(await replica.read(id)) === 'COMPLETED');
     expect(seen).toEqual(['m1', 'm2', 'm3', 'm4']);
   });
 
@@ -56,12 +56,12 @@ describe('messages that no turn has read', () => {
       };
     const settings = { crash: { retries: 1 } };
     const dead = house.replica({ script: script(true), leaseMs: 200, settings });
-    const id = await begin(dead, 'first');
-    await until(async () => state(await read(dead, id)) === 'WORKING');
+    const id = await dead.begin('first');
+    await until(async () => stateOf(await dead.read(id)) === 'WORKING');
     await say(dead, id, 'second');
     const heir = await house.replica({ script: script(false), leaseMs: 200, settings }).live();
-    await until(async () => state(await read(heir, id)) === 'COMPLETED');
-    expect(textOf((await read(heir, id)).status!.message!)).toBe('first, then second');
+    await until(async () => stateOf(await heir.read(id)) === 'COMPLETED');
+    expect(textOf((await heir.read(id)).status!.message!)).toBe('first, then second');
     await dead.keeper.heartbeat();
   });
 });
@@ -88,11 +88,11 @@ describe('a follow-up beside others', () => {
       replica.service.sendStreamingMessage(same, call()).then(collect),
       ...requests.map((request) => replica.service.sendMessage(request, call())),
     ]);
-    const said = async () => (await read(replica, id)).history.filter(({ role }) => role === 1).length;
+    const said = async () => (await replica.read(id)).history.filter(({ role }) => role === 1).length;
     await until(async () => (await said()) === 4);
     release();
     const [streamed, ...replies] = await answers;
-    expect(replies.map((reply) => state(reply.payload.value as Task))).toEqual(Array(4).fill('COMPLETED'));
+    expect(replies.map((reply) => stateOf(reply.payload.value as Task))).toEqual(Array(4).fill('COMPLETED'));
     expect(streamed.at(-1)?.payload).toMatchObject({
       value: { status: { state: TaskState.COMPLETED } },
     });
@@ -120,7 +120,7 @@ describe('a task that was shown before its agent replied directly', () => {
     for (const go of waiting) go();
     await until(() => replica.runner.size === 0);
     expect(list.tasks.length).toBeGreaterThan(0);
-    for (const { id } of [shown, ...list.tasks]) expect((await read(replica, id)).id).toBe(id);
+    for (const { id } of [shown, ...list.tasks]) expect((await replica.read(id)).id).toBe(id);
     await first;
     await blocking;
   });

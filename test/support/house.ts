@@ -17,10 +17,16 @@ import { TaskCloser } from '../../src/messaging/task.closer.js';
 import { TurnApprovals } from '../../src/messaging/turn-approvals.js';
 import {
   type CallContext,
+  CancelTaskRequestSchema,
   type EventStream,
+  GetTaskRequestSchema,
+  type Message,
   type SendMessageRequest,
   SendMessageRequestSchema,
   type StreamResponse,
+  SubscribeToTaskRequestSchema,
+  type Task,
+  TaskState,
 } from '../../src/protocol/index.js';
 import { PushService, type PushStore } from '../../src/push/index.js';
 import { PostgresPushStore } from '../../src/push/postgres-push.store.js';
@@ -128,6 +134,26 @@ export class Replica {
     return this;
   }
 
+  /** Sends a message and does not wait for what comes of it. Resolves with the task's id. */
+  async begin(text = 'go'): Promise<string> {
+    return taskOf(await this.service.sendMessage(send(text, { now: true }), call())).id;
+  }
+
+  read(id: string): Promise<Task> {
+    return this.service.getTask(create(GetTaskRequestSchema, { id }), call({ operation: 'getTask' }));
+  }
+
+  cancel(id: string): Promise<Task> {
+    return this.service.cancelTask(
+      create(CancelTaskRequestSchema, { id }),
+      call({ operation: 'cancelTask' }),
+    );
+  }
+
+  subscribe(id: string, more: Partial<CallContext> = {}): Promise<EventStream> {
+    return this.service.subscribeToTask(create(SubscribeToTaskRequestSchema, { id }), call(more));
+  }
+
   async close(): Promise<void> {
     await this.keeper.onModuleDestroy();
     await this.push.beforeApplicationShutdown();
@@ -188,6 +214,23 @@ export function call(more: Partial<CallContext> = {}): CallContext {
     ...more,
   };
 }
+
+/** The task that a message was answered with. */
+export function taskOf({ payload }: { payload: { case?: string; value?: unknown } }): Task {
+  if (payload.case !== 'task') throw new Error(`answered with ${payload.case}, not with a task`);
+  return payload.value as Task;
+}
+
+export const stateOf = (task: Task) => TaskState[task.status!.state];
+
+/** The first text of a message or an artifact. */
+export const textOf = (value: Pick<Message, 'parts'> | undefined) => `${value?.parts[0]?.content.value}`;
+
+/** What a stream brought, in words: states by their names. */
+export const kindsOf = (responses: readonly StreamResponse[]) =>
+  responses.map(({ payload }) =>
+    payload.case === 'statusUpdate' ? TaskState[payload.value.status!.state] : payload.case,
+  );
 
 /** Everything that a stream brings, to its end. */
 export async function collect(stream: EventStream): Promise<StreamResponse[]> {
