@@ -113,7 +113,11 @@ export const SETTINGS = {
     'bytes',
     'Largest request on every binding',
   ),
-  maxJsonDepth: setting(wholeNumber(8, 1000).default(100), 'levels', 'Deepest nesting of a JSON request'),
+  maxJsonDepth: setting(
+    wholeNumber(8, 1000).default(100),
+    'levels',
+    'Deepest nesting of a JSON request; inside data and metadata it is 30',
+  ),
   sseHeartbeatMs: setting(
     milliseconds().default(15_000),
     'ms',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { artifact, message, status, textPart, working } from '../agents/index.js';
+import { artifact, dataPart, message, status, textPart, working } from '../agents/index.js';
 import { Role, TaskState } from '../protocol/index.js';
 import { AgentOutput, InvalidAgentOutput } from './agent.output.js';
 
@@ -41,6 +41,13 @@ describe('what an agent says', () => {
     expect(event?.payload.value).toMatchObject({
       artifact: { parts: [{ content: { value: 'a\ufffdb\ufffd' } }] },
     });
+  });
+
+  it('is refused where it nests deeper than clients can read', () => {
+    const nested = (levels: number): object => (levels > 0 ? { a: nested(levels - 1) } : {});
+    const said = (levels: number) => artifact({ parts: [dataPart(nested(levels) as never)] });
+    expect(output.events(said(29))).toHaveLength(1);
+    expect(() => output.events(said(30))).toThrow(InvalidAgentOutput);
   });
 
   it('as a whole Task becomes the events that are new in it, so that nothing stored is wiped (B16)', () => {

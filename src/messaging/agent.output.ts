@@ -31,8 +31,7 @@ export class AgentOutput {
 
   /** One event, or several where the agent gave a whole Task. Throws {@link InvalidAgentOutput}. */
   events(event: AgentEvent): StreamResponse[] {
-    const response = create(StreamResponseSchema, { payload: event });
-    sanitiseAgentOutput(response);
+    const response = sanitised(event);
     const { payload } = response;
     switch (payload.case) {
       case 'statusUpdate':
@@ -122,4 +121,14 @@ export class AgentOutput {
     }
     return artifact;
   }
+}
+
+function sanitised(event: AgentEvent): StreamResponse {
+  const response = create(StreamResponseSchema, { payload: event });
+  try {
+    sanitiseAgentOutput(response);
+  } catch (cause) {
+    throw new InvalidAgentOutput('data that clients could not read', { cause });
+  }
+  return response;
 }

@@ -1,4 +1,10 @@
-import { create, type DescMessage, type JsonValue, type MessageInitShape } from '@bufbuild/protobuf';
+import {
+  create,
+  type DescMessage,
+  type JsonObject,
+  type JsonValue,
+  type MessageInitShape,
+} from '@bufbuild/protobuf';
 import { ValueSchema } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 import {
@@ -36,6 +42,8 @@ const part = { text: 'hi' };
 const message = { messageId: 'm-1', role: 'ROLE_USER', parts: [part] };
 const sent = (change: Record<string, JsonValue>): string[] =>
   refusedJson('sendMessage', { message: { ...message, ...change } });
+const nested = (levels: number): JsonValue => (levels > 0 ? { a: nested(levels - 1) } : 1);
+const nestedList = (levels: number): JsonValue => (levels > 0 ? [nestedList(levels - 1)] : 1);
 const config = { url: 'https://example.org/hook' };
 
 describe('validateRequest', () => {
@@ -224,6 +232,17 @@ describe('validateRequest', () => {
     expect(maps).toEqual([]);
   });
 
+  it('refuses, by the field, data that nests deeper than readers of protobuf go', () => {
+    for (const container of [nested, nestedList]) {
+      const data = (levels: number) => sent({ parts: [{ data: container(levels) }] });
+      expect(data(30)).toEqual([]);
+      expect(data(31)).toEqual(['message.parts[0].data']);
+    }
+    const metadata = (levels: number) => sent({ metadata: { 'a\ud800': 1, deep: nested(levels) } });
+    expect(metadata(29)).toEqual([]);
+    expect(metadata(30)).toEqual(['message.metadata']);
+  });
+
   it('stops at twenty violations', () => {
     expect(sent({ parts: Array.from({ length: 500 }, () => ({})) })).toHaveLength(20);
   });
@@ -303,6 +322,13 @@ describe('sanitiseAgentOutput', () => {
   it('refuses nothing that a request would be refused for', () => {
     expect(sanitised({ case: 'message', value: {} })).toEqual({ message: { messageId: '', parts: [] } });
     expect(sanitised(undefined)).toEqual({});
+  });
+
+  it('refuses what nests deeper than readers of protobuf go, and says where', () => {
+    const said = (levels: number) =>
+      sanitised({ case: 'task', value: { id: 't', metadata: nested(levels) as JsonObject } });
+    expect(said(30)).toMatchObject({ task: { id: 't' } });
+    expect(() => said(31)).toThrow(/^task\.metadata nests deeper than 30 levels$/);
   });
 
   it('leaves frozen metadata of the agent alone', () => {

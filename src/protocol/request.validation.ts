@@ -2,14 +2,17 @@ import { createRegistry, type Message } from '@bufbuild/protobuf';
 import { A2AError, type FieldViolation } from './errors.js';
 import { type Report, rulesOf } from './field.rules.js';
 import { file_a2a } from './gen/a2a_pb.js';
+import { DEEPEST_DATA } from './json.repair.js';
 import { type Fields, type Visitor, walk } from './message.walker.js';
 import { OPERATIONS, type OperationName, type RequestOf } from './operations.js';
 
 const MOST_VIOLATIONS = 20;
 
+const TOO_DEEP = `nests deeper than ${DEEPEST_DATA} levels`;
+
 /**
  * Checks a request against its descriptor (REQUIRED, oneofs, enums; specification 5.7) and the rules of Parley
- * (ids, ranges, U+0000), nested messages too. In place: lone surrogates become U+FFFD, a Value without a kind null.
+ * (ids, ranges, U+0000, depth of data), nested messages too. In place: lone surrogates become U+FFFD, a Value without a kind null.
  * Errors: invalidParams with up to 20 violations.
  */
 export function validateRequest<O extends OperationName>(operation: O, request: RequestOf<O>): void {
@@ -40,6 +43,7 @@ function validation(report: Report): Visitor {
       report(at, `${value} is not a JSON number`);
       return value;
     },
+    tooDeep: (at) => report(at, TOO_DEEP),
   };
 }
 
@@ -48,13 +52,17 @@ const REPLACEMENT = '\ufffd';
 const sanitising: Visitor = {
   text: (value) => value.replaceAll('\0', REPLACEMENT).toWellFormed(),
   number: () => null,
+  tooDeep: (at) => {
+    throw new A2AError('invalidAgentResponse', { message: `${at} ${TOO_DEEP}` });
+  },
 };
 
 const registry = createRegistry(file_a2a);
 
 /**
  * Makes what an agent says storable, in place: U+0000 and lone surrogates become U+FFFD, NaN and infinities
- * inside Structs and Values null. Refuses nothing. Takes a message of lf.a2a.v1.
+ * inside Structs and Values null. Takes a message of lf.a2a.v1.
+ * Errors: invalidAgentResponse with the path of data that nests deeper than clients can read.
  */
 export function sanitiseAgentOutput(message: Message): void {
   walk(registry.getMessage(message.$typeName)!, message as unknown as Fields, sanitising);

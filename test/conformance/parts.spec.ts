@@ -2,15 +2,19 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import { afterAll, describe, expect, it } from 'vitest';
-import { artifact, completed, dataPart, textPart } from '../../src/agents/index.js';
+import { artifact, completed, dataPart, textPart, working } from '../../src/agents/index.js';
 import { conformance } from './conformance.case.js';
 import { ScriptStage, ServiceStage } from './stage.js';
-import { read, refused, says, send, taskIn, taskState } from './task.calls.js';
+import { reaches, read, refused, says, send, start, taskIn, taskState } from './task.calls.js';
 
 const stage = new ServiceStage({ PARLEY_MAX_BODY_BYTES: '200000' });
 const { conforms, onEveryBinding } = conformance(stage);
 
 const withPart = (part: JsonObject) => says('', { parts: [part] });
+/** An object in an object and so on, as deep as data may be or one level deeper. */
+const nested = (levels: number): JsonObject => ({ a: levels > 1 ? nested(levels - 1) : [] });
+const DEEPEST = nested(29);
+const TOO_DEEP = nested(30);
 const every256 = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 
 describe('A part', () => {
@@ -20,6 +24,7 @@ describe('A part', () => {
     ['text that is not ASCII', { text: '<a & b> 日本語 😀 \u2028 "\\' }],
     ['raw bytes', { raw: every256.toString('base64') }],
     ['a url', { url: 'https://files.example/a%20b?c=d#e' }],
+    ['data as deep as may be', { data: DEEPEST, metadata: DEEPEST }],
     ...data.map((value): [string, JsonObject] => [`data ${JSON.stringify(value)}`, { data: value }]),
   ];
   for (const [title, part] of whole) {
@@ -103,6 +108,18 @@ describe('A part', () => {
       expect(reply.refusal?.fields).toHaveLength(2);
     },
   });
+  for (const [field, message] of [
+    ['message.parts[0].data', withPart({ data: TOO_DEEP })],
+    ['message.parts[0].metadata', withPart({ text: 'a', metadata: TOO_DEEP })],
+    ['message.metadata', says('a', { metadata: TOO_DEEP })],
+  ] as const) {
+    conforms({
+      title: `nested deeper than readers of protobuf go is refused, by the field ${field}`,
+      operation: 'sendMessage',
+      request: () => ({ message: { ...message, messageId: crypto.randomUUID() } }),
+      expect: refused('INVALID_PARAMS', field),
+    });
+  }
   it('with half a surrogate pair keeps the rest (B75)', async () => {
     for (const client of stage.clients().slice(0, 2)) {
       expect((await send(client, 'a\ud800b')).artifacts[0]?.parts[0]?.text).toBe('a\ufffdb');
@@ -139,6 +156,7 @@ describe('The media type of a part', () => {
         artifact({ parts: [dataPart([...acceptedOutputModes])] }),
         completed(),
       ],
+      deep: () => [working(), artifact({ parts: [dataPart(TOO_DEEP)] }), completed()],
       nul: () => [artifact({ parts: [textPart('a\u0000b\ud800')] }), completed('c\u0000')],
     },
     agent: {
@@ -201,6 +219,15 @@ describe('The media type of a part', () => {
       const task = await send(client, 'nul');
       expect(task.artifacts[0]?.parts[0]?.text).toBe('a\ufffdb\ufffd');
       expect(task.status.message?.parts[0]?.text).toBe('c\ufffd');
+      return task;
+    },
+  );
+  onEveryScripted(
+    'does not matter for what the agent nests too deep: the task fails with the reason, and can be read',
+    async (client) => {
+      const { id } = await start(client, 'deep');
+      const task = await reaches(client, id, 'FAILED');
+      expect(task.metadata).toEqual({ 'parley.dev/reason': 'INVALID_AGENT_RESPONSE' });
       return task;
     },
   );
