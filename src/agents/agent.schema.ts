@@ -85,20 +85,6 @@ const Rollout = z
     'Where one id is served in several versions: the current one answers at the plain address, a draining one only finishes what was begun on it.',
   );
 
-const OWN_EXTENSIONS = EXTENSIONS.map(({ name }) => name);
-
-const AgentExtension = z.union(
-  [
-    z.enum(OWN_EXTENSIONS),
-    z.strictObject({
-      uri: text('give a URI'),
-      description: text().optional(),
-      required: z.boolean().optional(),
-    }),
-  ],
-  { error: `give one of ${OWN_EXTENSIONS.join(', ')}, or uri with description and required` },
-);
-
 /** An agent as an operator writes it. The JSON Schema for editors is made from this. */
 export const AgentFile = z
   .strictObject({

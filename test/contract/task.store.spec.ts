@@ -159,9 +159,9 @@ describe('a task store', () => {
 
   it('counts a crash, but neither a hand-over nor a wait for a place', async () => {
     const taken = async (id: string) =>
-      (await rival.takeExpired(['echo'], 100)).find(({ lease }) => lease.taskId === id)!;
+      (await rival.takeExpired(PLACES, 100)).find(({ lease }) => lease.taskId === id)!;
     const short = new PostgresTaskStore(postgres, { holder: 'short', leaseMs: 0 });
-    const lease = (await store.create({ scope: alice, task: newTask(), request: {} }))!;
+    const lease = (await store.create({ scope: alice, agentVersion, task: newTask(), request: {} }))!;
     await store.release([lease], false);
     const first = await taken(lease.taskId);
     expect(first).toMatchObject({ attempt: 1, crashes: 0 });
