@@ -14,6 +14,9 @@ const LONGEST_WAIT_S = 60;
 const LOOK_MS = 250;
 const PAGE_SIZE = 50;
 const MOST = 100;
+
+import { reachOf } from './task.scope.js';
+
 const POSITION = /^(\d{1,15})\.([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/;
 
 /**
@@ -62,8 +65,9 @@ export class ChangesController {
   }
 
   /** Looks again and again until something has changed or the wait is over. Holds no connection meanwhile. */
-  async #wait({ principal, agent, signal }: Call, { from, limit, waitMs }: Wanted): Promise<Changes> {
-    const scope = { organisation: principal.organisation, owner: principal.subject, agent };
+  async #wait(call: Call, { from, limit, waitMs }: Wanted): Promise<Changes> {
+    const { signal } = call;
+    const scope = reachOf(call);
     const end = performance.now() + waitMs;
     for (;;) {
       const changes = await this.store.changes({ scope, after: from, limit });

@@ -38,15 +38,9 @@ import {
   TaskState,
 } from '../protocol/index.js';
 import { PushService } from '../push/index.js';
-import {
-  isTerminal,
-  PageTokens,
-  type StoredTask,
-  TaskFeed,
-  type TaskScope,
-  TaskStore,
-} from '../tasks/index.js';
+import { isTerminal, PageTokens, type StoredTask, TaskFeed, TaskStore } from '../tasks/index.js';
 import { TaskStream } from './streaming/task.stream.js';
+import { reachOf, scopeOf } from './task.scope.js';
 import { viewOf } from './task.view.js';
 
 const PAGE_SIZE = 50;
@@ -120,7 +114,7 @@ export class TaskService implements A2AOperations {
     const { contextId, status, pageToken, historyLength, includeArtifacts, statusTimestampAfter } = request;
     const limit = request.pageSize ?? PAGE_SIZE;
     const filter = {
-      scope: scopeOf(call),
+      scope: reachOf(call),
       contextId: contextId || undefined,
       state: status === TaskState.UNSPECIFIED ? undefined : status,
       statusAfter: statusTimestampAfter && timestampMs(statusTimestampAfter),
@@ -193,7 +187,7 @@ export class TaskService implements A2AOperations {
 
   /** Reading a task shows it: from now on its agent cannot reply directly. */
   async #read(taskId: string, call: CallContext): Promise<StoredTask> {
-    const stored = await this.store.read(taskId, scopeOf(call));
+    const stored = await this.store.read(taskId, reachOf(call));
     if (!stored) throw new A2AError('taskNotFound', { metadata: { taskId } });
     this.runner.get(taskId)?.announce();
     return stored;
@@ -204,10 +198,6 @@ export class TaskService implements A2AOperations {
     const [next] = await this.store.events(taskId, seq, 1);
     return next?.seq === seq + 1;
   }
-}
-
-function scopeOf({ principal, agent }: CallContext): TaskScope {
-  return { organisation: principal.organisation, owner: principal.subject, agent };
 }
 
 function stateOf(task: Task): TaskState {

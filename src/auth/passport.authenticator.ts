@@ -9,6 +9,7 @@ import { challenge } from './challenge.js';
 import { certificateHolder } from './client.certificate.js';
 import { FailedLogins } from './failed.logins.js';
 import { JwtStrategy } from './jwt.strategy.js';
+import { withReach } from './organisation.reader.js';
 import { RefusedCredential } from './refused.credential.js';
 import { SCOPE_OF } from './scope.js';
 import { actingFor, SUBJECT_HEADER } from './subject.header.js';
@@ -42,7 +43,7 @@ export class PassportAuthenticator extends Authenticator {
         const { certificate } = credentials;
         if (!certificate || config.tlsClientCa === undefined)
           throw new A2AError('unauthenticated', { challenge: challenge(config, { scope }) });
-        const principal = certificateHolder(certificate, config);
+        const principal = withReach(certificateHolder(certificate, config), config);
         return actingFor(credentials.header(SUBJECT_HEADER), { principal, actsForOthers: false, until: 0 });
       }
       const verified = this.#verified.get(token) ?? (await this.#verify(token, credentials));
@@ -60,7 +61,11 @@ export class PassportAuthenticator extends Authenticator {
 
   async #verify(token: string, { address }: Credentials): Promise<VerifiedCredential> {
     this.failures.check(address);
-    const verified = await ask(token.startsWith(API_KEY_PREFIX) ? this.apiKey : this.jwt, token);
+    const { principal, ...rest } = await ask(
+      token.startsWith(API_KEY_PREFIX) ? this.apiKey : this.jwt,
+      token,
+    );
+    const verified = { ...rest, principal: withReach(principal, this.config) };
     this.#verified.set(token, verified);
     return verified;
   }

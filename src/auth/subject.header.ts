@@ -20,7 +20,7 @@ export function actingFor(subject: string | undefined, verified: VerifiedCredent
   if (subject === undefined)
     throw denied('This key acts for subjects: name one in the header Parley-Subject');
   if (!SUBJECT.test(subject)) throw denied('Parley-Subject has to be 1 to 255 visible ASCII characters');
-  return { ...principal, subject, actor: principal.subject };
+  return { ...principal, subject, actor: principal.subject, readsOrganisation: false };
 }
 
 const denied = (message: string) => new A2AError('permissionDenied', { message });

@@ -5,12 +5,12 @@ import { readConfigFile } from './config.file.js';
 import { Config } from './config.js';
 import { ConfigError, type ConfigProblem } from './config.problem.js';
 import { requiresCredentials } from './identity.js';
+import type { Setting } from './setting.js';
 import {
   BUILT_IN_AGENTS,
   flagOf,
   SETTING_LIST,
   SETTINGS,
-  type Setting,
   type SettingName,
   type SettingValues,
   variableOf,

@@ -1,45 +1,24 @@
 import type { z } from 'zod';
 import { age, ages } from './ages.js';
+import { PUSH_SETTINGS } from './push.settings.js';
 import { SCOPES, type Scope } from './scopes.js';
+import { type Setting, setting } from './setting.js';
 import {
   agentId,
   agentIds,
   cidr,
-  encryptionKey,
   flag,
   hostAndPort,
-  hostOrCidr,
   list,
   lists,
   milliseconds,
-  numbers,
   oneOf,
   port,
   renames,
-  signingSecret,
   text,
   url,
   wholeNumber,
 } from './setting.kinds.js';
-
-/**
- * One setting, described once. Its key is its name in the YAML file; the environment variable
- * (`PARLEY_HTTP_PORT`) and the flag (`--http-port`) follow from the key. The table of the README and `--help`
- * are made from this.
- */
-export interface Setting<T extends z.ZodType = z.ZodType> {
-  readonly schema: T;
-  /** What kind of value, with its unit. */
-  readonly type: string;
-  readonly text: string;
-  /** The default in words, where it is not a fixed value. */
-  readonly otherwise?: string;
-  /** Never shown, and not a flag: a command line is visible to every user of the machine. */
-  readonly secret?: boolean;
-}
-
-const setting = <T extends z.ZodType>(schema: T, type: string, text: string, more: Partial<Setting> = {}) =>
-  ({ schema, type, text, ...more }) as Setting<T>;
 
 export const BUILT_IN_AGENTS = ['echo', 'test-runner', 'code-reviewer', 'deployer', 'conformance'];
 const POSTGRES_URL = 'postgres://user:password@host:5432/database';
@@ -238,6 +217,12 @@ export const SETTINGS = {
     'What tokens call the scopes, such as `a2a.send=agents.write`',
     { otherwise: 'the same names' },
   ),
+  organisationReadScope: setting(
+    text().optional(),
+    'scope',
+    'Scope whose holders read the tasks of all callers of their organisation, beside `a2a.read`; they change none',
+    { otherwise: 'callers read their own tasks alone' },
+  ),
   cardSigningKeys: setting(
     list(text(), 'give files, separated by commas').default([]),
     'list',
@@ -317,43 +302,7 @@ export const SETTINGS = {
     'per minute',
     'Wrong credentials from one address, on each replica, before it has to wait; 0 is no limit',
   ),
-  pushSecrets: setting(
-    list(
-      signingSecret(),
-      'give secrets such as whsec_ and 24 to 64 bytes in base64, separated by commas',
-    ).default([]),
-    'list',
-    'Secrets that sign pushes (Standard Webhooks): each one signs, so that receivers can change over',
-    { otherwise: 'made once with the embedded Postgres; else push is off', secret: true },
-  ),
-  pushUnsigned: setting(flag().default(false), 'true or false', 'Push without signatures'),
-  pushKeys: setting(
-    list(encryptionKey(), 'give pairs such as 2026=key with 32 bytes in base64, separated by commas').default(
-      [],
-    ),
-    'list',
-    'Keys that encrypt the credentials of push configs, `name=key`: the first one writes, all read',
-    { otherwise: 'made once with the embedded Postgres', secret: true },
-  ),
-  pushAllow: setting(
-    list(hostOrCidr(), 'give hosts, *.domains or CIDR blocks, separated by commas').default([]),
-    'list',
-    'Internal receivers that may be pushed to all the same, also by plain http',
-  ),
-  pushProxy: setting(
-    url(['http:', 'https:'], 'http://proxy.internal:3128').optional(),
-    'URL',
-    'Proxy for pushes; it has to keep them out of the internal network',
-    { otherwise: 'direct connections', secret: true },
-  ),
-  pushTimeoutMs: setting(milliseconds().default(15_000), 'ms', 'Time for one try of a push'),
-  pushRetryMs: setting(
-    numbers(wholeNumber(1, 2_147_483_647), 'give milliseconds, separated by commas').default([
-      5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000,
-    ]),
-    'ms list',
-    'Pauses between the tries of a push; after the last one the config is dead',
-  ),
+  ...PUSH_SETTINGS,
   keepEnded: setting(
     ages('90d'),
     'ages',
@@ -381,7 +330,6 @@ export const SETTINGS = {
     'ms',
     'Pause between looks for what has become too old; 0 keeps everything',
   ),
-  pushConcurrency: setting(wholeNumber(1, 10_000).default(256), 'number', 'Pushes of one replica at a time'),
 } as const satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof SETTINGS;

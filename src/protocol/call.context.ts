@@ -10,6 +10,8 @@ export interface Principal {
   readonly actor?: string;
   /** The only agents that the credential is good for. Undefined: all. */
   readonly agents?: ReadonlySet<string>;
+  /** May read what all callers of the organisation have sent, and do nothing to it. */
+  readonly readsOrganisation?: boolean;
 }
 
 export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC';

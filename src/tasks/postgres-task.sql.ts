@@ -137,7 +137,7 @@ RETURNING cursor`;
 export const FIND_MESSAGE = 'SELECT task_id, seq, message_hash FROM task_events WHERE message_key = $1';
 
 /**
- * Many callers' reads at once, each of one task in its scope: $1 ids, $2 organisations, $3 owners, $4 agents.
+ * Many callers' reads at once, each of one task in its reach: $1 ids, $2 organisations, $3 owners or null, $4 agents.
  * Every read is a look-up of its own (OFFSET 0 keeps it so): planned while the table is small, a join would
  * read the whole table.
  */
@@ -146,8 +146,8 @@ SELECT r.place, t.* FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
   WITH ORDINALITY AS r(id, organisation, owner, agent, place),
 LATERAL (
   SELECT t.version, t.agent_version, t.snapshot, ${TAIL} FROM tasks t
-  WHERE t.id = r.id AND (t.organisation, t.owner, t.agent) IS NOT DISTINCT FROM (r.organisation, r.owner, r.agent)
-    AND NOT t.direct
+  WHERE t.id = r.id AND NOT t.direct AND (t.organisation, t.owner, t.agent)
+    IS NOT DISTINCT FROM (r.organisation, coalesce(r.owner, t.owner), r.agent)
   OFFSET 0
 ) AS t`;
 
@@ -166,14 +166,17 @@ WHERE t.context_id = $1 AND ${SCOPE} ORDER BY t.created_at DESC, t.id DESC LIMIT
 /** What a list may be narrowed to. */
 export type ListFilter = 'context_id' | 'state';
 
+/** $2 is the owner, or null in a statement for a whole organisation. */
+const ownerIs = (isOfOne: boolean) => (isOfOne ? 't.owner = $2' : '$2::text IS NULL');
+
 /**
- * A page and the count of all matches: $1..$3 scope, $4 the oldest status time, $5 and $6 the last row before,
+ * A page and the count of all matches: $1..$3 reach, $4 the oldest status time, $5 and $6 the last row before,
  * $7 limit, then a value for each filter. A statement holds the filters that its list has and no others: a plan
  * that has to do for every list reads all of the caller's tasks to find a page far down.
  */
-export function list(filters: readonly ListFilter[]): string {
+export function list(filters: readonly ListFilter[], isOfOne = true): string {
   const narrowed = filters.map((column, index) => ` AND t.${column} = $${8 + index}`).join('');
-  const matches = `t.organisation = $1 AND t.owner = $2 AND t.agent = $3 AND NOT t.direct
+  const matches = `t.organisation = $1 AND ${ownerIs(isOfOne)} AND t.agent = $3 AND NOT t.direct
     AND t.status_at >= $4::timestamptz${narrowed}`;
   return `
 WITH page AS (
@@ -186,10 +189,10 @@ FROM (SELECT 1) AS one LEFT JOIN page ON true
 ORDER BY page.status_at DESC, page.id DESC`;
 }
 
-/** $1..$3 scope, $4 and $5 the last row before, $6 limit. */
-export const CHANGES = `
+/** $1..$3 reach, $4 and $5 the last row before, $6 limit. */
+export const changes = (isOfOne: boolean) => `
 SELECT t.id, t.changed, t.version, t.snapshot, ${TAIL} FROM tasks t
-WHERE t.organisation = $1 AND t.owner = $2 AND t.agent = $3 AND NOT t.direct
+WHERE t.organisation = $1 AND ${ownerIs(isOfOne)} AND t.agent = $3 AND NOT t.direct
   AND (t.changed, t.id) > ($4::bigint, $5::uuid) AND t.changed < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 ORDER BY t.changed, t.id LIMIT $6`;
 

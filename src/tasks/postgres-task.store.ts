@@ -34,6 +34,7 @@ import {
   type StoredTask,
   type TaskPage,
   type TaskQuery,
+  type TaskReach,
   type TaskScope,
   TaskStore,
   type TurnClaim,
@@ -52,7 +53,7 @@ const isUnavailable = (error: unknown) => error instanceof A2AError && error.kin
 
 interface Read {
   readonly taskId: string;
-  readonly scope: TaskScope;
+  readonly reach: TaskReach;
 }
 
 interface DeliveredRow {
@@ -143,15 +144,15 @@ export class PostgresTaskStore extends TaskStore {
     return rows[0] && { taskId: rows[0].task_id, seq: rows[0].seq, hash: rows[0].message_hash };
   }
 
-  async read(taskId: string, scope: TaskScope): Promise<StoredTask | undefined> {
+  async read(taskId: string, reach: TaskReach): Promise<StoredTask | undefined> {
     if (!UUID.test(taskId)) return undefined;
-    return inChildSpan('store/read', {}, () => this.#reads.submit({ taskId, scope }, 1));
+    return inChildSpan('store/read', {}, () => this.#reads.submit({ taskId, reach }, 1));
   }
 
   async #readAll(reads: readonly Read[]): Promise<(StoredTask | undefined)[]> {
     type Row = TaskRow & { place: number };
-    const scopes = reads.map(({ scope }) => owner(scope));
-    const columns = [0, 1, 2].map((column) => scopes.map((scope) => scope[column]));
+    const reaches = reads.map(({ reach }) => reached(reach));
+    const columns = [0, 1, 2].map((column) => reaches.map((reach) => reach[column]));
     const query = { name: 'read', text: sql.READ, values: [reads.map(({ taskId }) => taskId), ...columns] };
     const { rows } = await available(this.postgres.query<Row>(query));
     const found = new Map(rows.map((row) => [row.place, row]));
@@ -186,17 +187,22 @@ export class PostgresTaskStore extends TaskStore {
   async list({ scope, contextId, state, statusAfter, limit, after }: TaskQuery): Promise<TaskPage> {
     type Row = TaskRow & { id: string | null; status_at: Date; total: number };
     const filters: [sql.ListFilter, unknown][] = [];
+    const isOfOne = scope.owner !== undefined;
     if (contextId !== undefined) filters.push(['context_id', contextId]);
     if (state !== undefined) filters.push(['state', state]);
     const names = filters.map(([name]) => name);
-    const rows = await this.#rows<Row>(['list', ...names].join('-'), sql.list(names), [
-      ...owner(scope),
-      statusAfter === undefined ? '-infinity' : new Date(statusAfter),
-      after ? new Date(after.statusAt) : 'infinity',
-      after?.id ?? NIL,
-      limit + 1,
-      ...filters.map(([, value]) => value),
-    ]);
+    const rows = await this.#rows<Row>(
+      [isOfOne ? 'list' : 'list-all', ...names].join('-'),
+      sql.list(names, isOfOne),
+      [
+        ...reached(scope),
+        statusAfter === undefined ? '-infinity' : new Date(statusAfter),
+        after ? new Date(after.statusAt) : 'infinity',
+        after?.id ?? NIL,
+        limit + 1,
+        ...filters.map(([, value]) => value),
+      ],
+    );
     const tasks = rows
       .filter((row) => row.id !== null)
       .slice(0, limit)
@@ -206,8 +212,10 @@ export class PostgresTaskStore extends TaskStore {
 
   async changes({ scope, after, limit }: ChangeQuery): Promise<Changes> {
     const { transaction, id } = after ?? { transaction: 0, id: NIL };
-    const values = [...owner(scope), transaction, id, limit];
-    const rows = await this.#rows<TaskRow & { id: string; changed: number }>('changes', sql.CHANGES, values);
+    const isOfOne = scope.owner !== undefined;
+    const values = [...reached(scope), transaction, id, limit];
+    type Row = TaskRow & { id: string; changed: number };
+    const rows = await this.#rows<Row>(isOfOne ? 'changes' : 'changes-all', sql.changes(isOfOne), values);
     const last = rows.at(-1);
     return { tasks: rows.map(storedTask), position: last && { transaction: last.changed, id: last.id } };
   }
@@ -293,6 +301,10 @@ function leaseRows(leases: readonly Lease[]): string {
 
 function owner({ organisation, owner, agent }: TaskScope): string[] {
   return [organisation, owner, agent];
+}
+
+function reached({ organisation, owner, agent }: TaskReach): (string | null)[] {
+  return [organisation, owner ?? null, agent];
 }
 
 /** The driver's error as the port's: a database that is away is `unavailable`, anything else is a fault. */

@@ -8,6 +8,13 @@ export interface TaskScope {
   readonly agent: string;
 }
 
+/** Whose tasks a caller may read: its own, or without an owner those of everybody in the organisation. */
+export interface TaskReach {
+  readonly organisation: string;
+  readonly owner?: string;
+  readonly agent: string;
+}
+
 /** The right to write a task: only the newest token of a task is obeyed. */
 export interface Lease {
   readonly taskId: string;
@@ -157,7 +164,7 @@ export interface CancelMark {
 }
 
 export interface TaskQuery {
-  readonly scope: TaskScope;
+  readonly scope: TaskReach;
   readonly contextId?: string;
   readonly state?: TaskState;
   /** Inclusive, milliseconds since the epoch. */
@@ -168,7 +175,7 @@ export interface TaskQuery {
 }
 
 export interface ChangeQuery {
-  readonly scope: TaskScope;
+  readonly scope: TaskReach;
   /** Where the last page ended; undefined from the beginning. */
   readonly after?: ChangePosition;
   readonly limit: number;
@@ -215,8 +222,8 @@ export abstract class TaskStore {
   /** The message of that key. */
   abstract findMessage(key: string): Promise<KnownMessage | undefined>;
 
-  /** The caller's task with everything committed, or undefined. One statement. */
-  abstract read(taskId: string, scope: TaskScope): Promise<StoredTask | undefined>;
+  /** The task with everything committed, or undefined where it is out of the caller's reach. One statement. */
+  abstract read(taskId: string, scope: TaskReach): Promise<StoredTask | undefined>;
   abstract list(query: TaskQuery): Promise<TaskPage>;
   /**
    * Tasks whose status changed after a position, in the order of the changes, none left out: a change shows
