@@ -6,13 +6,13 @@ import { type Config, ConfigModule, SCOPES } from './config/index.js';
 import { DatabaseModule } from './database/index.js';
 import { withDatabase } from './database.session.js';
 
-/** `parley keys make|list|revoke`, for who has the database but no operator's token. */
+/** `parley keys create|list|revoke`, for who has the database but no operator's token. */
 export function keysCommand(settings: () => Config): Command {
-  const keys = new Command('keys').description('Make, list and revoke API keys');
+  const keys = new Command('keys').description('Create, list and revoke API keys');
   const print = (text: string) => void process.stdout.write(`${text}\n`);
   keys
-    .command('make')
-    .description('Make a key and show it, this once')
+    .command('create')
+    .description('Create a key and show it, this once')
     .requiredOption('--name <text>', 'what it is for')
     .requiredOption('--organisation <text>', 'whom it belongs to')
     .requiredOption('--scopes <scope...>', `some of ${SCOPES.join(', ')}`)

@@ -72,7 +72,7 @@ describe('parley keys', () => {
     try {
       const made = await parley([
         'keys',
-        'make',
+        'create',
         '--name',
         'ci',
         '--organisation',
@@ -96,7 +96,7 @@ describe('parley keys', () => {
 
   it('refuses an agent that cannot exist, and a key that does not', async () => {
     const given = ['--name', 'ci', '--organisation', 'acme', '--scopes', 'a2a.read', '--agents', 'No Agent'];
-    const wrong = await parley(['keys', 'make', ...given]);
+    const wrong = await parley(['keys', 'create', ...given]);
     expect(wrong).toMatchObject({ code: 1, out: '', err: expect.stringContaining('has to be an agent id') });
     const missing = await parley(['keys', 'revoke', 'x']);
     expect(missing).toEqual({ code: 1, out: '', err: 'There is no such key\n' });
