@@ -1,5 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import { Command } from 'commander';
+import { AUTH_ENTITIES, AuditLog, AuthModule, operatorNamed } from './auth/index.js';
 import { type Config, ConfigModule } from './config/index.js';
 import { DatabaseModule } from './database/index.js';
 import { withDatabase } from './database.session.js';
@@ -25,11 +26,15 @@ export function eraseCommand(settings: () => Config): Command {
 }
 
 async function erase(config: Config, subject: ErasureSubject, by: string): Promise<ErasureReceipt> {
-  const imports = [ConfigModule.with(config), DatabaseModule.with([...TASK_ENTITIES]), TasksModule];
+  const entities = [...TASK_ENTITIES, ...AUTH_ENTITIES];
+  const imports = [ConfigModule.with(config), DatabaseModule.with(entities), TasksModule, AuthModule];
   const context = { module: class ErasureModule {}, imports };
   const app = await NestFactory.createApplicationContext(context, { logger: false, abortOnError: false });
   try {
-    return await app.get(ErasureStore, { strict: false }).erase(subject, by);
+    const receipt = await app.get(ErasureStore, { strict: false }).erase(subject, by);
+    const audit = app.get(AuditLog, { strict: false });
+    audit.record({ act: 'erase', principal: operatorNamed(by), receiptId: receipt.id });
+    return receipt;
   } finally {
     await app.close();
   }

@@ -8,7 +8,12 @@ export type AuditAct =
   | 'key.made'
   | 'key.revoked'
   | 'approval'
-  | 'cancel';
+  | 'cancel'
+  | 'erase'
+  | 'push.redelivered'
+  | 'push.paused'
+  | 'push.resumed'
+  | 'push.dead';
 
 /** One act that matters for security. Holds names and ids only, never a credential or what a message says. */
 export interface AuditRecord {
@@ -22,9 +27,17 @@ export interface AuditRecord {
   readonly taskId?: string;
   /** Id of an API key. */
   readonly keyId?: string;
+  /** Id of a push config. */
+  readonly configId?: string;
+  /** `host` or `host:port` of a push receiver. */
+  readonly host?: string;
+  /** Id of the receipt of an erasure, which names nobody. */
+  readonly receiptId?: string;
   /** The scope that was missing. */
   readonly scope?: string;
   readonly reason?: string;
+  /** Why, in the words of the operator who decided. */
+  readonly why?: string;
 }
 
 /** Keeps who did what, for those who look into it later. */

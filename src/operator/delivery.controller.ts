@@ -1,9 +1,17 @@
-import { Body, Controller, Get, Header, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
+import { Body, Controller, Get, Header, HttpCode, Param, Post, Query, Req, UseGuards } from '@nestjs/common';
 import { z } from 'zod';
+import { AuditLog, operatorNamed } from '../auth/index.js';
 import { invalidField } from '../protocol/index.js';
-import { type DeliveryFilter, type DeliveryRow, PushStore } from '../push/index.js';
+import {
+  type DeliveryFilter,
+  type DeliveryRow,
+  type FailingHost,
+  PushService,
+  PushStore,
+  type Redelivery,
+} from '../push/index.js';
 import { readBody } from './operator.body.js';
-import { OperatorGuard } from './operator.guard.js';
+import { OperatorGuard, type OperatorRequest } from './operator.guard.js';
 
 const PAGE_SIZE = 50;
 const HOST = /^[^\s/@]{1,260}$/;
@@ -27,7 +35,10 @@ const RedeliveryRequest = z.union([
 @Controller('operator/deliveries')
 @UseGuards(OperatorGuard)
 export class DeliveryController {
-  constructor(private readonly store: PushStore) {}
+  constructor(
+    private readonly store: PushStore,
+    private readonly audit: AuditLog,
+  ) {}
 
   /** Newest config first. Shows neither tokens nor credentials. */
   @Get()
@@ -45,8 +56,16 @@ export class DeliveryController {
   /** Begins at what was not delivered, or after the given event of the log. Answers how many configs. */
   @Post('redeliver')
   @HttpCode(200)
-  async redeliver(@Body() body: unknown): Promise<{ redelivered: number }> {
-    return { redelivered: await this.store.redeliver(readBody(RedeliveryRequest, body)) };
+  async redeliver(
+    @Body() body: unknown,
+    @Req() { operator }: OperatorRequest,
+  ): Promise<{ redelivered: number }> {
+    const what: Redelivery = readBody(RedeliveryRequest, body);
+    const redelivered = await this.store.redeliver(what);
+    const { taskId, configId, host } = what;
+    const principal = operatorNamed(operator);
+    this.audit.record({ act: 'push.redelivered', principal, taskId, configId, host });
+    return { redelivered };
   }
 }
 
@@ -54,24 +73,33 @@ export class DeliveryController {
 @Controller('operator/receivers')
 @UseGuards(OperatorGuard)
 export class ReceiverController {
-  constructor(private readonly store: PushStore) {}
+  constructor(
+    private readonly store: PushStore,
+    private readonly push: PushService,
+    private readonly audit: AuditLog,
+  ) {}
 
+  /** `paused`: by operators, everywhere. `failing`: by the circuit of the replica that answers. */
   @Get('paused')
   @Header('Cache-Control', 'no-store')
-  async paused(): Promise<{ paused: readonly string[] }> {
-    return { paused: await this.store.paused() };
+  async paused(): Promise<{ paused: readonly string[]; failing: readonly FailingHost[] }> {
+    return { paused: await this.store.paused(), failing: this.push.failing() };
   }
 
   @Post(':host/pause')
   @HttpCode(204)
-  async pause(@Param('host') host: string): Promise<void> {
-    await this.store.pause(checked(host));
+  async pause(@Param('host') given: string, @Req() { operator }: OperatorRequest): Promise<void> {
+    const host = checked(given);
+    await this.store.pause(host);
+    this.audit.record({ act: 'push.paused', principal: operatorNamed(operator), host });
   }
 
   @Post(':host/resume')
   @HttpCode(204)
-  async resume(@Param('host') host: string): Promise<void> {
-    await this.store.resume(checked(host));
+  async resume(@Param('host') given: string, @Req() { operator }: OperatorRequest): Promise<void> {
+    const host = checked(given);
+    await this.store.resume(host);
+    this.audit.record({ act: 'push.resumed', principal: operatorNamed(operator), host });
   }
 }
 

@@ -1,5 +1,6 @@
 import { Body, Controller, Get, Header, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
 import { z } from 'zod';
+import { AuditLog, operatorNamed } from '../auth/index.js';
 import { type ErasureReceipt, ErasureStore } from '../tasks/index.js';
 import { readBody } from './operator.body.js';
 import { OperatorGuard, type OperatorRequest } from './operator.guard.js';
@@ -13,13 +14,21 @@ const ErasureRequest = z.strictObject({
 @Controller('operator/erasures')
 @UseGuards(OperatorGuard)
 export class ErasureController {
-  constructor(private readonly store: ErasureStore) {}
+  constructor(
+    private readonly store: ErasureStore,
+    private readonly audit: AuditLog,
+  ) {}
 
   @Post()
   @HttpCode(200)
   @Header('Cache-Control', 'no-store')
-  erase(@Body() body: unknown, @Req() { operator = 'operator' }: OperatorRequest): Promise<ErasureReceipt> {
-    return this.store.erase(readBody(ErasureRequest, body), operator);
+  async erase(
+    @Body() body: unknown,
+    @Req() { operator = 'operator' }: OperatorRequest,
+  ): Promise<ErasureReceipt> {
+    const receipt = await this.store.erase(readBody(ErasureRequest, body), operator);
+    this.audit.record({ act: 'erase', principal: operatorNamed(operator), receiptId: receipt.id });
+    return receipt;
   }
 
   @Get()

@@ -8,6 +8,7 @@ import { DeliveryController, ReceiverController } from './delivery.controller.js
 import { ErasureController } from './erasure.controller.js';
 import { KeyController } from './key.controller.js';
 import { LogController } from './log.controller.js';
+import { PushAlarm } from './push.alarm.js';
 
 @Module({
   imports: [AuthModule, MessagingModule, PushModule, TasksModule],
@@ -19,5 +20,6 @@ import { LogController } from './log.controller.js';
     LogController,
     ReceiverController,
   ],
+  providers: [PushAlarm],
 })
 export class OperatorModule {}

@@ -6,6 +6,12 @@ const HELD = 'claimed_until > clock_timestamp()';
  */
 const LAGS = 'p.cursor < t.version AND t.version > 1 AND NOT t.direct';
 
+/**
+ * Commits without waiting for the disk: what these statements write is found again by looking. A database that crashes
+ * at that moment costs a push that is sent twice, under the same id.
+ */
+const UNSYNCED = `unsynced AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))`;
+
 export const LOCK_OWNED = `SELECT FROM tasks t WHERE ${OWNED} FOR UPDATE`;
 
 export const LIST = `
@@ -24,12 +30,12 @@ SELECT FROM push_configs WHERE task_id = $1 AND id = $2 AND claim = $3 AND ${HEL
 
 /** Rows are locked in one order everywhere, so that statements over many of them cannot deadlock. */
 export const WAKE = `
-WITH w AS (
-  SELECT p.task_id, p.id FROM push_configs p
-  WHERE p.task_id = ANY($1::uuid[]) AND p.state = 'open' AND p.due_at = 'infinity'
-  ORDER BY p.task_id, p.id FOR UPDATE
+WITH ${UNSYNCED}, w AS (
+  SELECT p.task_id, p.id FROM push_configs p JOIN tasks t ON t.id = p.task_id
+  WHERE p.task_id = ANY($1::uuid[]) AND p.state = 'open' AND p.due_at = 'infinity' AND ${LAGS}
+  ORDER BY p.task_id, p.id FOR UPDATE OF p
 )
-UPDATE push_configs p SET due_at = now() FROM w WHERE p.task_id = w.task_id AND p.id = w.id`;
+UPDATE push_configs p SET due_at = now() FROM w, unsynced WHERE p.task_id = w.task_id AND p.id = w.id`;
 
 export const SWEEP = `
 WITH w AS (
@@ -47,7 +53,7 @@ UPDATE push_configs p SET due_at = now() FROM w WHERE p.task_id = w.task_id AND 
  * before it, so that they do not crowd out the others.
  */
 export const CLAIM = `
-WITH h AS (
+WITH ${UNSYNCED}, h AS (
   SELECT * FROM json_to_recordset($4::json) AS h(host text, room int)
 ), due AS (
   SELECT p.task_id, p.id, p.host, p.due_at FROM push_configs p JOIN tasks t ON t.id = p.task_id
@@ -66,7 +72,7 @@ WITH h AS (
   FOR UPDATE OF p SKIP LOCKED
 ), u AS (
   UPDATE push_configs p SET claim = $1, claimed_until = clock_timestamp() + $2 * interval '1 millisecond'
-  FROM mine WHERE p.task_id = mine.task_id AND p.id = mine.id
+  FROM mine, unsynced WHERE p.task_id = mine.task_id AND p.id = mine.id
   RETURNING p.task_id, p.id, p.url, p.host, p.secret, p.version, p.cursor, p.tries
 )
 SELECT u.*, t.agent, e.seqs, e.payloads, (
@@ -79,7 +85,7 @@ SELECT u.*, t.agent, e.seqs, e.payloads, (
 
 /** $1 reports, $2 the task states that are terminal. */
 export const REPORT = `
-WITH r AS (
+WITH ${UNSYNCED}, r AS (
   SELECT * FROM json_to_recordset($1::json) AS r(task_id uuid, id text, claim uuid, cursor bigint, sent int,
     tries int, delay_ms bigint, dead boolean, status int, error text, ms int)
 ), l AS (
@@ -97,7 +103,7 @@ UPDATE push_configs p SET
   last_error = CASE WHEN l.ms IS NULL THEN p.last_error ELSE l.error END,
   last_ms = coalesce(l.ms, p.last_ms),
   tried_at = CASE WHEN l.ms IS NULL THEN p.tried_at ELSE clock_timestamp() END
-FROM l WHERE p.task_id = l.task_id AND p.id = l.id AND p.claim = l.claim
+FROM l, unsynced WHERE p.task_id = l.task_id AND p.id = l.id AND p.claim = l.claim
 RETURNING p.task_id, p.id, l.cursor < l.version AND l.delay_ms = 0 AND p.state = 'open' AS more`;
 
 /** $1 agent, $2 state, $3 task, $4 host, $5..$7 the last row before, $8 limit; all but the limit may be null. */

@@ -66,8 +66,8 @@ export class PostgresPushStore extends PushStore {
     return (await this.#rows('push-held', sql.IS_HELD, [taskId, id, claim])).length > 0;
   }
 
-  async wake(taskIds: readonly string[]): Promise<void> {
-    await this.#rows('push-wake', sql.WAKE, [taskIds]);
+  async wake(taskIds: readonly string[]): Promise<number> {
+    return this.#count('push-wake', sql.WAKE, [taskIds]);
   }
 
   async sweep(): Promise<void> {
@@ -117,10 +117,7 @@ export class PostgresPushStore extends PushStore {
 
   async redeliver({ taskId, configId, host, after }: Redelivery): Promise<number> {
     const values = [taskId ?? null, configId ?? null, host ?? null, after ?? null];
-    const { rowCount } = await available(
-      this.postgres.query({ name: 'push-redeliver', text: sql.REDELIVER, values }),
-    );
-    return rowCount ?? 0;
+    return this.#count('push-redeliver', sql.REDELIVER, values);
   }
 
   async pause(host: string): Promise<void> {
@@ -137,6 +134,10 @@ export class PostgresPushStore extends PushStore {
 
   async backlog(): Promise<PushBacklog> {
     return (await this.#rows<PushBacklog>('push-backlog', sql.BACKLOG, []))[0]!;
+  }
+
+  async #count(name: string, text: string, values: unknown[]): Promise<number> {
+    return (await available(this.postgres.query({ name, text, values }))).rowCount ?? 0;
   }
 
   async #rows<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {

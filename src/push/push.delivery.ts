@@ -20,6 +20,8 @@ export interface DeliveryServices {
   readonly bodies: PushBodies;
   readonly metrics: PushMetrics;
   readonly unlock: (claim: PushClaim) => PushCredentials;
+  /** Told of each claim that is tried no more. */
+  readonly givenUp: (claim: PushClaim, answer: WebhookAnswer) => void;
 }
 
 /** Posts a claim's events one after the other until one fails or the time is over. */
@@ -88,7 +90,7 @@ export class PushDelivery {
   }
 
   #failed(answer: WebhookAnswer): PushReport {
-    const { hosts, schedule, metrics } = this.services;
+    const { hosts, schedule, metrics, givenUp } = this.services;
     // Broken off by us: the try does not count against the receiver.
     if (this.signal.aborted) return this.#report(0);
     const { host } = this.claim.target;
@@ -97,7 +99,7 @@ export class PushDelivery {
     const gone = answer.status === GONE;
     const pause = gone ? undefined : schedule.pause(this.#tries, answer.retryAfterMs);
     metrics.tried(gone ? 'gone' : pause === undefined ? 'dead' : 'failed', answer);
-    if (pause === undefined) metrics.died(this.claim, answer);
+    if (pause === undefined) givenUp(this.claim, answer);
     return this.#report(pause ?? 0, pause === undefined);
   }
 

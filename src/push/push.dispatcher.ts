@@ -23,7 +23,8 @@ export interface DispatcherOptions {
  *   idle --a commit's hint, or the poll--> wake, claim --> deliver each --> report --+--> idle
  *                                              ^--------- more waits, or room ------'
  *
- * A hint costs no statement until the round that is running has ended: under load many share one.
+ * A hint costs no statement until the round that is running has ended: under load many share one. A config is woken
+ * once more after its report: what was committed while the report looked found it claimed and woke nobody.
  */
 export class PushDispatcher {
   readonly #woken = new Set<string>();
@@ -34,6 +35,8 @@ export class PushDispatcher {
   #stopped = false;
   #round = false;
   #again = false;
+  /** Something may be due beside what is woken. */
+  #due = false;
   /** The last round left something behind for want of room. */
   #backlog = false;
   #whenIdle: (() => void) | undefined;
@@ -82,6 +85,7 @@ export class PushDispatcher {
 
   async #onPoll(): Promise<void> {
     if (this.#polls++ % POLLS_PER_SWEEP === 0) await this.options.store.sweep().catch(() => undefined);
+    this.#due = true;
     this.#want();
   }
 
@@ -101,11 +105,12 @@ export class PushDispatcher {
 
   async #claim(): Promise<void> {
     const { store, concurrency, services } = this.options;
-    if (this.#woken.size > 0) {
-      const ids = [...this.#woken];
-      this.#woken.clear();
-      await store.wake(ids);
-    }
+    const ids = [...this.#woken];
+    this.#woken.clear();
+    const isDue = this.#due;
+    this.#due = false;
+    const woken = ids.length > 0 ? await store.wake(ids) : 0;
+    if (woken === 0 && !isDue) return;
     const limit = concurrency - this.#running.size;
     if (limit <= 0) {
       this.#backlog = true;
@@ -128,7 +133,9 @@ export class PushDispatcher {
       const report = await new PushDelivery(claim, services, controller.signal).run();
       services.hosts.leave(host);
       const more = await this.#reports.submit(report, 1);
-      if (more || this.#backlog) this.#want();
+      if (more || this.#backlog) this.#due = true;
+      this.#woken.add(claim.taskId);
+      this.#want();
     } catch (cause) {
       services.hosts.leave(host);
       services.metrics.broken('A push could not be made; it is tried again', cause);

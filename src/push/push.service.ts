@@ -7,10 +7,10 @@ import { PushBodies } from './push.body.js';
 import { PushConfigs } from './push.configs.js';
 import { PushDispatcher } from './push.dispatcher.js';
 import { PushMetrics } from './push.metrics.js';
-import { PushStore } from './push.store.js';
-import { ReceiverHosts } from './receiver.hosts.js';
+import { type PushClaim, PushStore } from './push.store.js';
+import { type FailingHost, ReceiverHosts } from './receiver.hosts.js';
 import { RetrySchedule } from './retry.schedule.js';
-import { WebhookClient } from './webhook.client.js';
+import { type WebhookAnswer, WebhookClient } from './webhook.client.js';
 import { WebhookGuard } from './webhook.guard.js';
 import { WebhookSigner } from './webhook.signer.js';
 
@@ -18,24 +18,40 @@ import { WebhookSigner } from './webhook.signer.js';
 export const pushIsOn = ({ pushSecrets, pushUnsigned }: Pick<Config, 'pushSecrets' | 'pushUnsigned'>) =>
   pushSecrets.length > 0 || pushUnsigned;
 
+type GivenUp = (claim: PushClaim, answer: WebhookAnswer) => void;
+
+interface Parts {
+  readonly configs: PushConfigs;
+  readonly dispatcher: PushDispatcher;
+  readonly client: WebhookClient;
+  readonly hosts: ReceiverHosts;
+}
+
 /** Push as a whole: the callers' configs and what delivers to them. */
 @Injectable()
 export class PushService implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly #parts: { configs: PushConfigs; dispatcher: PushDispatcher; client: WebhookClient } | undefined;
+  readonly #parts: Parts | undefined;
+  readonly #listeners: GivenUp[] = [];
 
   constructor(config: Config, store: PushStore, signal: PushSignal, tasks: TaskStore, ids: Ids) {
     if (!pushIsOn(config)) return;
     const { pushConcurrency: concurrency, pushTimeoutMs: timeoutMs, pushProxy: proxy } = config;
     const guard = new WebhookGuard(config.pushAllow);
     const client = new WebhookClient({ guard, timeoutMs, proxy });
+    const hosts = new ReceiverHosts(concurrency);
+    const metrics = new PushMetrics(store);
     const services = {
       client,
       signer: new WebhookSigner(config.pushSecrets),
-      hosts: new ReceiverHosts(concurrency),
+      hosts,
       schedule: new RetrySchedule(config.pushRetryMs),
       bodies: new PushBodies(tasks),
-      metrics: new PushMetrics(store),
+      metrics,
       unlock: ({ target }: { target: Parameters<PushConfigs['unlock']>[0] }) => configs.unlock(target),
+      givenUp: (claim: PushClaim, answer: WebhookAnswer) => {
+        metrics.died(claim, answer);
+        for (const tell of this.#listeners) tell(claim, answer);
+      },
     };
     const dispatcher = new PushDispatcher({ store, signal, services, concurrency });
     const configs = new PushConfigs({
@@ -45,13 +61,23 @@ export class PushService implements OnApplicationBootstrap, BeforeApplicationShu
       ids,
       abort: (taskId, id) => dispatcher.abort(taskId, id),
     });
-    this.#parts = { configs, dispatcher, client };
+    this.#parts = { configs, dispatcher, client, hosts };
   }
 
   /** @throws A2AError `pushNotificationNotSupported` where push is off */
   get configs(): PushConfigs {
     if (!this.#parts) throw new A2AError('pushNotificationNotSupported');
     return this.#parts.configs;
+  }
+
+  /** The listener is told of every config that this replica gives up, with its last answer. */
+  onGivenUp(listener: GivenUp): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Hosts that this replica has paused because they keep failing. */
+  failing(): readonly FailingHost[] {
+    return this.#parts?.hosts.failing() ?? [];
   }
 
   onApplicationBootstrap(): void {

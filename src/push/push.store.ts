@@ -108,8 +108,8 @@ export abstract class PushStore {
   abstract remove(taskId: string, scope: TaskScope, id: string): Promise<string | null | undefined>;
   /** Whether a claim is still held. */
   abstract isHeld(taskId: string, id: string, claim: string): Promise<boolean>;
-  /** Marks the configs of these tasks as due. */
-  abstract wake(taskIds: readonly string[]): Promise<void>;
+  /** Marks those configs of these tasks as due that wait for events and lag behind. Answers how many. */
+  abstract wake(taskIds: readonly string[]): Promise<number>;
   /** Marks every config as due that lags behind its task, and clears away what was removed. */
   abstract sweep(): Promise<void>;
   /** Claims configs that are due, the longest waiting first; of each its next events. */

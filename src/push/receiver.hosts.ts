@@ -5,6 +5,15 @@ const LONGEST_PAUSE_MS = 60_000;
 /** Room that every host keeps, however many there are. */
 const LEAST_ROOM = 4;
 
+/** A host that keeps failing, as operators see it. */
+export interface FailingHost {
+  readonly host: string;
+  /** In a row. */
+  readonly failures: number;
+  /** Milliseconds until the next probe; 0 while it is under way. */
+  readonly probeInMs: number;
+}
+
 interface Host {
   inFlight: number;
   failures: number;
@@ -52,6 +61,13 @@ export class ReceiverHosts {
   pause(name: string): number {
     const host = this.#hosts.get(name);
     return host ? Math.max(0, host.pausedUntil - this.now()) : 0;
+  }
+
+  /** The hosts that are paused, or probed right now. */
+  failing(): FailingHost[] {
+    return [...this.#hosts]
+      .filter(([, { failures }]) => failures >= FAILURES_TO_PAUSE)
+      .map(([host, { failures }]) => ({ host, failures, probeInMs: Math.round(this.pause(host)) }));
   }
 
   succeeded(name: string): void {

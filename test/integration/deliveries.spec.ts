@@ -6,7 +6,7 @@ import { AnonymousAuthenticator, AuditLog, Authenticator } from '../../src/auth/
 import { Config } from '../../src/config/index.js';
 import { Postgres } from '../../src/database/index.js';
 import { DeliveryController, ReceiverController } from '../../src/operator/delivery.controller.js';
-import { PushStore } from '../../src/push/index.js';
+import { PushService, PushStore } from '../../src/push/index.js';
 import { PostgresPushStore } from '../../src/push/postgres-push.store.js';
 import { testConfig } from '../support/config.js';
 import { FakeAudit } from '../support/fake.audit.js';
@@ -19,6 +19,8 @@ const TASKS = [randomUUID(), randomUUID()];
 let database: TestDatabase;
 let postgres: Postgres;
 let app: NestFastifyApplication;
+const audit = new FakeAudit();
+let failing: object[] = [];
 
 beforeAll(async () => {
   database = await createDatabase();
@@ -28,9 +30,10 @@ beforeAll(async () => {
     controllers: [DeliveryController, ReceiverController],
     providers: [
       { provide: Authenticator, useValue: new AnonymousAuthenticator() },
-      { provide: AuditLog, useValue: new FakeAudit() },
+      { provide: AuditLog, useValue: audit },
       { provide: Config, useValue: config },
       { provide: PushStore, useValue: new PostgresPushStore(postgres, 1_000) },
+      { provide: PushService, useValue: { failing: () => failing } },
     ],
   })
   class OperatorUnderTest {}
@@ -123,18 +126,33 @@ describe("the operators' view of push", () => {
     ).toEqual([1, 2, 3]);
   });
 
-  it('sends again all that is dead at a host', async () => {
+  it('sends again all that is dead at a host, which the audit log keeps', async () => {
     expect((await request('POST', '/deliveries/redeliver', { host: 'a.example' })).json).toEqual({
       redelivered: 1,
     });
     expect(await states('state=dead')).toEqual([]);
+    expect(audit.records.at(-1)).toMatchObject({
+      act: 'push.redelivered',
+      principal: { subject: 'operator' },
+      host: 'a.example',
+    });
   });
 
-  it('pauses a host and lets it go on', async () => {
+  it('pauses a host and lets it go on, which the audit log keeps', async () => {
     expect((await request('POST', '/receivers/a.example:8443/pause')).status).toBe(204);
-    expect((await request('GET', '/receivers/paused')).json).toEqual({ paused: ['a.example:8443'] });
+    expect((await request('GET', '/receivers/paused')).json.paused).toEqual(['a.example:8443']);
     expect((await request('POST', '/receivers/a.example:8443/resume')).status).toBe(204);
-    expect((await request('GET', '/receivers/paused')).json).toEqual({ paused: [] });
+    expect((await request('GET', '/receivers/paused')).json.paused).toEqual([]);
+    const records = audit.records.slice(-2).map(({ act, host }) => [act, host]);
+    expect(records).toEqual([
+      ['push.paused', 'a.example:8443'],
+      ['push.resumed', 'a.example:8443'],
+    ]);
+  });
+
+  it('shows the hosts that keep failing', async () => {
+    failing = [{ host: 'b.example', failures: 21, probeInMs: 4_000 }];
+    expect((await request('GET', '/receivers/paused')).json).toEqual({ paused: [], failing });
   });
 
   it('refuses what it does not understand, and who is no operator', async () => {
