@@ -38,6 +38,8 @@ const sent = await client.POST('/message:send', { params: { header }, body: { me
 const task = sent.data && 'task' in sent.data ? sent.data.task : undefined;
 const read = await client.GET('/tasks/{id}', { params: { header, path: { id: task?.id ?? '' } } });
 const list = await client.GET('/tasks', { params: { header, query: { pageSize: 1, status: 'TASK_STATE_COMPLETED' } } });
+const site = createClient<paths>({ baseUrl: process.argv[2].replace(//rest$/, '') });
+const feed = await site.GET('/changes', { params: { header, query: { wait: 10 } } });
 const missing = await client.GET('/tasks/{id}', { params: { header, path: { id: 'nobody' } } });
 const stream = await client.POST('/message:stream', {
   params: { header },
@@ -49,6 +51,7 @@ console.log(
     state: read.data?.status.state,
     listed: list.data?.tasks.map(({ id }) => id === task?.id),
     reason: missing.error?.error.details[0]?.reason,
+    changed: feed.data?.tasks.map(({ id }) => id === task?.id),
     frames: stream.data?.match(/^data: /gm)?.length,
   }),
 );
@@ -77,7 +80,12 @@ describe('The OpenAPI document of a running service', () => {
     const { stdout } = await run(process.execPath, ['client.js', `${service.httpUrl}/rest`], { cwd: folder });
 
     const { frames, ...rest } = JSON.parse(stdout);
-    expect(rest).toEqual({ state: 'TASK_STATE_COMPLETED', listed: [true], reason: 'TASK_NOT_FOUND' });
+    expect(rest).toEqual({
+      state: 'TASK_STATE_COMPLETED',
+      listed: [true],
+      changed: [true],
+      reason: 'TASK_NOT_FOUND',
+    });
     expect(frames).toBeGreaterThan(1);
   });
 

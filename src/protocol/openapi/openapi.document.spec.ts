@@ -50,7 +50,8 @@ describe('The OpenAPI document', () => {
     const expected = HTTP_ROUTES.map(
       ({ method, template }) => `${method} ${template.replace('/{tenant}', '').replace(/\{[^}]+\}/g, '*')}`,
     );
-    expect(routesOf(make(false)).sort()).toEqual([...new Set(expected)].sort());
+    const found = routesOf(make(false)).filter((route) => route !== 'GET /changes');
+    expect(found.sort()).toEqual([...new Set(expected)].sort());
     expect(expected.length).toBe(2 * new Set(expected).size);
   });
 
@@ -60,6 +61,20 @@ describe('The OpenAPI document', () => {
     );
     const found = routesOf(make(true)).filter((route) => route.includes(' /v1/'));
     expect(found.sort()).toEqual([...expected, 'GET /v1/tasks'].sort());
+  });
+
+  it('has the change feed, above the routes of the binding', () => {
+    const { servers, get } = make(false).paths['/changes'] as unknown as {
+      servers: { url: string }[];
+      get: { parameters: { name?: string }[] };
+    };
+    expect(servers.map(({ url }) => url)).toEqual([
+      'https://agents.example',
+      'https://agents.example/agents/{agent}',
+    ]);
+    expect(get.parameters.map(({ name }) => name).filter(Boolean)).toEqual([
+      ...['after', 'wait', 'pageSize', 'historyLength', 'includeArtifacts'],
+    ]);
   });
 
   it('says of each error of an operation by which status it comes', () => {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@bufbuild/protobuf';
+import { changeFeedPath } from './change.feed.path.js';
 import { MessageSchemas } from './message.schemas.js';
 import { ERROR_SCHEMAS, errorComponents } from './openapi.errors.js';
 import { MEDIA_TYPES, operationOf, tagOf } from './openapi.operation.js';
@@ -39,7 +40,7 @@ const V03_PARAMETERS: Readonly<Record<string, JsonObject>> = {
   V03Extensions: header('X-A2A-Extensions', 'URIs of extensions to use, separated by commas.', TEXT),
 };
 
-/** The HTTP+JSON binding as an OpenAPI 3.1 document, made from the descriptors of the protos. */
+/** The HTTP+JSON binding as an OpenAPI 3.1 document, made from the descriptors of the protos, with the change feed. */
 export function openApiDocument(options: OpenApiOptions): JsonObject {
   const { release, securitySchemes, v03 } = options;
   const current = new MessageSchemas(options.comments);
@@ -55,6 +56,7 @@ export function openApiDocument(options: OpenApiOptions): JsonObject {
         : operationOf(route, legacy, options.v03Comments),
     };
   }
+  paths['/changes'] = changeFeedPath(baseServers(options), current);
   const { V03Error, ...errors } = ERROR_SCHEMAS;
   return {
     openapi: '3.1.0',
@@ -98,6 +100,15 @@ function serversOf({ url, agents }: OpenApiOptions): JsonObject[] {
       variables: { tenant: agent },
     },
   ];
+}
+
+/** The default agent and every agent, above their bindings. */
+function baseServers(options: OpenApiOptions): JsonObject[] {
+  const [root, agent] = serversOf(options);
+  return [root!, agent!].map((server) => ({
+    ...server,
+    url: String(server.url).replace(/\/rest$/, '') || '/',
+  }));
 }
 
 const tagsOf = (routes: readonly OpenApiRoute[]): JsonObject[] => [
