@@ -49,11 +49,11 @@ export interface RestOperation {
   readonly type: string;
   /** Shows the public card to all where the agent has no extended one. */
   readonly orPublicCard?: boolean;
-  read(input: HttpInput): Message;
+  read(input: HttpInput, caller: Caller): Message;
   /** The body as JSON text. */
-  write(reply: Message, request: Message): string;
+  write(reply: Message, request: Message, caller: Caller): string;
   /** The data of an event of a stream, as JSON text on one line. */
-  event(event: StreamEvent): string;
+  event(event: StreamEvent, caller: Caller): string;
   error(fault: Fault): HttpAnswer;
 }
 
@@ -69,7 +69,7 @@ export interface GrpcOperation {
   readonly statuses: Partial<Record<ErrorKind, GrpcStatusName>>;
   /** The agent that is meant; empty for the default one. */
   tenant(request: Message, caller: Caller): string;
-  read(request: Message): Message;
-  write(reply: Message): Message;
-  event(event: StreamEvent): Uint8Array;
+  read(request: Message, caller: Caller): Message;
+  write(reply: Message, caller: Caller): Message;
+  event(event: StreamEvent, caller: Caller): Uint8Array;
 }

@@ -1,5 +1,11 @@
 import { create } from '@bufbuild/protobuf';
-import { type Client, credentials, loadPackageDefinition, type Metadata } from '@grpc/grpc-js';
+import {
+  type Client,
+  type ClientOptions,
+  credentials,
+  loadPackageDefinition,
+  type Metadata,
+} from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { ANONYMOUS, Authenticator, type Credentials } from '../../src/auth/index.js';
@@ -145,7 +151,7 @@ export class OldBindings {
 }
 
 /** A client on stubs that proto-loader makes of the proto file of 0.3. Close it in the end. */
-export function oldGrpcClient(address: string): Client {
+export function oldGrpcClient(address: string, options: ClientOptions = {}): Client {
   const definition = loadSync('a2a_v03.proto', {
     includeDirs: [new URL('../../proto', import.meta.url).pathname],
     enums: String,
@@ -155,5 +161,5 @@ export function oldGrpcClient(address: string): Client {
   const { a2a } = loadPackageDefinition(definition) as unknown as {
     a2a: { v1: { A2AService: new (...given: ConstructorParameters<typeof Client>) => Client } };
   };
-  return new a2a.v1.A2AService(address, credentials.createInsecure());
+  return new a2a.v1.A2AService(address, credentials.createInsecure(), options);
 }

@@ -3,7 +3,7 @@ import { Metadata, type ServerUnaryCall, type ServerWritableStream } from '@grpc
 import { Controller } from '@nestjs/common';
 import { GrpcMethod, RpcException } from '@nestjs/microservices';
 import { EMPTY, type Observable } from 'rxjs';
-import { A2AError, Undecodable } from '../../protocol/index.js';
+import { A2AError, type StreamEvent, Undecodable } from '../../protocol/index.js';
 import type { Call, Destination } from '../call.js';
 import type { GrpcOperation } from '../dialect.js';
 import { Dispatcher, isStream } from '../dispatcher.js';
@@ -37,14 +37,15 @@ export class GrpcController {
       const agent = undefined;
       const destination: Destination = { binding: 'GRPC', versions: [version], agent, tenant, caller };
       const card = rpc.orPublicCard && this.dispatcher.publicCard(destination);
-      if (card) return rpc.write(card);
+      if (card) return rpc.write(card, caller);
       call = await this.dispatcher.admit({ ...destination, operation });
       if (undecodable) throw new A2AError('invalidParams', { message: 'The request does not decode' });
-      const result = await this.dispatcher.perform(call, rpc.read(request));
+      const result = await this.dispatcher.perform(call, rpc.read(request, caller));
       grpc.sendMetadata(metadataOf(call));
-      if (!isStream(result)) return rpc.write(result);
+      if (!isStream(result)) return rpc.write(result, caller);
       const stream = grpc as ServerWritableStream<Request, Uint8Array>;
-      await this.streams.deliver(call, result, new GrpcSink(stream, call.signal, rpc.event));
+      const bytesOf = (event: StreamEvent) => rpc.event(event, caller);
+      await this.streams.deliver(call, result, new GrpcSink(stream, call.signal, bytesOf));
       return EMPTY;
     } catch (thrown) {
       const fault = this.faults.report(thrown, call ?? { caller, operation, binding: 'GRPC' });

@@ -2,7 +2,7 @@ import type { JsonValue } from '@bufbuild/protobuf';
 import { Controller, Req, RequestMapping, RequestMethod, Res } from '@nestjs/common';
 import { RouteConstraints } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { HttpInput } from '../../protocol/index.js';
+import type { HttpInput, StreamEvent } from '../../protocol/index.js';
 import type { Call, Destination } from '../call.js';
 import type { RestOperation } from '../dialect.js';
 import { Dispatcher, isStream } from '../dispatcher.js';
@@ -40,22 +40,22 @@ export class RestController {
       const input = { params, query, body };
       const card = route.orPublicCard && this.dispatcher.publicCard(destination);
       if (card) {
-        caller.answer({ status: 200, type, headers: [], body: route.write(card, card) });
+        caller.answer({ status: 200, type, headers: [], body: route.write(card, card, caller) });
         return;
       }
       call = await this.dispatcher.admit({ ...destination, operation });
-      const message = route.read(input);
+      const message = route.read(input, caller);
       const result = await this.dispatcher.perform(call, message);
       if (isStream(result)) {
         const frames = {
           before: '',
           after: '',
-          event: route.event,
+          event: (event: StreamEvent) => route.event(event, caller),
           error: (fault: Fault) => route.error(fault).body,
         };
         await this.streams.deliver(call, result, new SseSink(reply, call, frames));
       } else {
-        caller.answer({ status: 200, type, headers: call.reply, body: route.write(result, message) });
+        caller.answer({ status: 200, type, headers: call.reply, body: route.write(result, message, caller) });
       }
     } catch (thrown) {
       const place = call ?? { caller, operation, binding: 'HTTP+JSON', agent };

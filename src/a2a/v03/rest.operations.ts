@@ -1,4 +1,4 @@
-import type { Message } from '@bufbuild/protobuf';
+import type { DescMessage, Message } from '@bufbuild/protobuf';
 import {
   type AgentCard,
   encodeMessageText,
@@ -10,10 +10,12 @@ import {
   toJsonRpcError,
   v03,
 } from '../../protocol/index.js';
+import type { Caller } from '../caller.js';
 import type { RestOperation } from '../dialect.js';
 import type { Fault } from '../faults.js';
 import type { HttpAnswer } from '../http.caller.js';
-import { eventProtoJson } from './event.encoding.js';
+import { speaksBase64 } from './base64.callers.js';
+import { protoJsonFor } from './event.encoding.js';
 
 const TYPE = 'application/json';
 
@@ -28,10 +30,13 @@ export function restErrorAnswer({ error, traceId }: Fault, better?: number): Htt
   };
 }
 
-const COMMON = { version: '0.3', type: TYPE, event: eventProtoJson, error: restErrorAnswer } as const;
+const COMMON = { version: '0.3', type: TYPE, event: protoJsonFor, error: restErrorAnswer } as const;
 
 /** The card as it is found at the well-known address, in the JSON that 0.3 defines. */
 const writeCard = (card: Message) => v03.jsonText(v03.cardForms(card as AgentCard)!.legacy);
+
+const protoText = (desc: DescMessage, message: Message, caller: Caller) =>
+  encodeMessageText(desc, speaksBase64(caller) ? v03.encodeFiles(message) : message);
 
 /** ListTasks is no rpc of 0.3, but its HTTP binding names the route. */
 const LIST: HttpRoute = HTTP_ROUTES.find(({ operation }) => operation === 'listTasks')!;
@@ -47,10 +52,10 @@ const list: RestOperation = {
     const spelled = status === 'TASK_STATE_CANCELLED' ? 'TASK_STATE_CANCELED' : status;
     return requestFromHttp(LIST, { ...input, query: { ...query, status: spelled } });
   },
-  write(reply) {
+  write(reply, _request, caller) {
     const { tasks, ...page } = reply as ListTasksResponse;
     const { nextPageToken, pageSize, totalSize } = page;
-    const texts = tasks.map((task) => encodeMessageText(v03.TaskSchema, v03.taskProto(task)));
+    const texts = tasks.map((task) => protoText(v03.TaskSchema, v03.taskProto(task), caller));
     const rest = JSON.stringify({ nextPageToken, pageSize, totalSize });
     return `{"tasks":[${texts}],${rest.slice(1)}`;
   },
@@ -69,8 +74,13 @@ export const v03RestOperations: readonly RestOperation[] = [
       template,
       path: fastifyPath,
       orPublicCard: isCard,
-      read: (input) => rpc.read(v03.requestOf(route, input)),
-      write: isCard ? writeCard : (reply) => encodeMessageText(rpc.method.output, rpc.write(reply)),
+      read(input, caller) {
+        const request = rpc.read(v03.requestOf(route, input));
+        return speaksBase64(caller) ? v03.decodeFiles(request) : request;
+      },
+      write: isCard
+        ? writeCard
+        : (reply, _request, caller) => protoText(rpc.method.output, rpc.write(reply), caller),
     };
   }),
 ];

@@ -4,6 +4,7 @@ export {
   TaskSchema,
 } from '../gen/a2a_v03_pb.js';
 export * from './agent.card.js';
+export * from './base64.files.js';
 export * from './http.routes.js';
 export * from './json.reader.js';
 export * from './json.writer.js';
