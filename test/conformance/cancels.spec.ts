@@ -15,6 +15,7 @@ import {
   taskState,
   textOf,
 } from './task.calls.js';
+import { NO_CANCEL_METADATA } from './v03/modern.only.js';
 
 const stage = new ServiceStage();
 const { conforms, onEveryBinding } = conformance(stage);
@@ -43,18 +44,21 @@ const scripted = new ScriptStage({
 const { onEveryBinding: onEveryScripted } = conformance(scripted);
 
 describe('Cancelling', () => {
-  onEveryScripted('stops the agent and keeps what it made (S002-108, B38)', async (client) => {
-    const { id } = await start(client, 'busy');
-    await expect.poll(() => effects.get(id)).toBeGreaterThan(2);
-    const task = (await client.result('cancelTask', { id })) as TaskJson;
-    expect(task.status.state).toBe('TASK_STATE_CANCELED');
-    expect(textOf(task.artifacts[0])).toBe('part');
-    const before = effects.get(id)!;
-    await expect.poll(() => scripted.replica.runner.get(id)).toBeUndefined();
-    expect(effects.get(id)).toBeLessThanOrEqual(before + 1);
-    expect(await read(client, id)).toEqual(task);
-    return task;
-  });
+  onEveryScripted(
+    'stops the agent and keeps what it made (S002-108, S000-26, S001-08, B38)',
+    async (client) => {
+      const { id } = await start(client, 'busy');
+      await expect.poll(() => effects.get(id)).toBeGreaterThan(2);
+      const task = (await client.result('cancelTask', { id })) as TaskJson;
+      expect(task.status.state).toBe('TASK_STATE_CANCELED');
+      expect(textOf(task.artifacts[0])).toBe('part');
+      const before = effects.get(id)!;
+      await expect.poll(() => scripted.replica.runner.get(id)).toBeUndefined();
+      expect(effects.get(id)).toBeLessThanOrEqual(before + 1);
+      expect(await read(client, id)).toEqual(task);
+      return task;
+    },
+  );
 
   for (const [state, text] of [
     ['COMPLETED', 'hello'],
@@ -62,7 +66,7 @@ describe('Cancelling', () => {
     ['REJECTED', 'reject'],
   ] as const) {
     conforms({
-      title: `a task that is ${state} is refused and changes nothing (S002-110)`,
+      title: `a task that is ${state} is refused and changes nothing (S002-110, S000-25, S001-09)`,
       operation: 'cancelTask',
       given: (client) => send(client, text),
       request: ({ id }) => ({ id }),
@@ -85,7 +89,7 @@ describe('Cancelling', () => {
 
   for (const text of ['ask', 'auth']) {
     conforms({
-      title: `a task that waits (${text}) works (S002-112, B42)`,
+      title: `a task that waits (${text}) works (S002-112, S000-24, B42)`,
       operation: 'cancelTask',
       given: (client) => send(client, text),
       request: ({ id }) => ({ id }),
@@ -118,6 +122,7 @@ describe('Cancelling', () => {
 
   conforms({
     title: 'brings its metadata onto the task (S002-116)',
+    modernOnly: NO_CANCEL_METADATA,
     operation: 'cancelTask',
     given: (client) => start(client, 'sleep 60000'),
     request: ({ id }) => ({ id, metadata: { why: 'changed my mind', n: [1] } }),
@@ -128,6 +133,7 @@ describe('Cancelling', () => {
   });
   conforms({
     title: 'of a task that waits brings its metadata onto it too (S002-116)',
+    modernOnly: NO_CANCEL_METADATA,
     operation: 'cancelTask',
     given: (client) => send(client, 'ask'),
     request: ({ id }) => ({ id, metadata: { why: 'no answer' } }),
@@ -141,7 +147,7 @@ describe('Cancelling', () => {
     expect: refused('TASK_NOT_FOUND'),
   });
 
-  onEveryBinding('a turn that has not said anything yet works (B43)', async (client) => {
+  onEveryBinding('a turn that has not said anything yet works (S000-24, B43)', async (client) => {
     const { id } = await start(client, 'sleep 60000');
     const [task] = await Promise.all([client.result('cancelTask', { id }), read(client, id)]);
     expect(task).toMatchObject({ id, status: { state: 'TASK_STATE_CANCELED' } });

@@ -4,12 +4,14 @@ import type { OperationName } from '../../src/protocol/index.js';
 import { normal } from './answer.form.js';
 import type { BindingClient, Headers, Reply } from './clients/index.js';
 import type { Stage } from './stage.js';
+import type { ModernOnly } from './v03/modern.only.js';
 
-/** One call, made on each binding: every answer has to be as expected, and all of them equal. */
+/** One call, made on each binding in 1.0 and in 0.3: every answer has to be as expected, and all of them equal. */
 export interface Case<G> {
   readonly title: string;
   /** Id of the agent; the default one otherwise. */
   readonly agent?: string;
+  readonly modernOnly?: ModernOnly;
   readonly operation: OperationName;
   /** What has to happen before, on the same binding. */
   readonly given?: (client: BindingClient) => Promise<G>;
@@ -22,23 +24,30 @@ export interface Conformance {
   /** Declares the test of a case. */
   conforms<G>(given: Case<G>): void;
   /** Declares a test of several calls; what the scenario resolves with is compared between the bindings. */
-  onEveryBinding(title: string, scenario: (client: BindingClient) => Promise<unknown>, agent?: string): void;
+  onEveryBinding(
+    title: string,
+    scenario: (client: BindingClient) => Promise<unknown>,
+    options?: Pick<Case<never>, 'agent' | 'modernOnly'>,
+  ): void;
 }
 
-export function conformance(stage: Stage): Conformance {
-  const onEveryBinding: Conformance['onEveryBinding'] = (title, scenario, agent) => {
+/** `modernOnly` is about all cases of the suite but those that have a reason of their own. */
+export function conformance(stage: Stage, modernOnly?: ModernOnly): Conformance {
+  const onEveryBinding: Conformance['onEveryBinding'] = (title, scenario, options = {}) => {
+    const { agent, modernOnly: reason = modernOnly } = options;
     it(title, async () => {
-      const clients = stage.clients(agent);
+      const old = stage.oldClients(agent).filter(({ binding }) => !isAbout(reason, binding));
+      const clients = [...stage.clients(agent), ...old];
       const told = await Promise.all(clients.map((client) => named(client, () => scenario(client))));
       const [first, ...others] = told.map(normal);
       for (const [index, other] of others.entries()) {
-        expect(other, `${clients[index + 1]!.binding} against ${clients[0]!.binding}`).toEqual(first);
+        expect(other, `${nameOf(clients[index + 1]!)} against ${nameOf(clients[0]!)}`).toEqual(first);
       }
     });
   };
   return {
     onEveryBinding,
-    conforms: ({ title, agent, operation, given, request, headers, expect: check }) =>
+    conforms: ({ title, operation, given, request, headers, expect: check, ...options }) =>
       onEveryBinding(
         title,
         async (client) => {
@@ -48,17 +57,22 @@ export function conformance(stage: Stage): Conformance {
           await check(reply, before, client);
           return { result: reply.result, frames: reply.frames, refusal: reply.refusal };
         },
-        agent,
+        options,
       ),
   };
 }
 
+const isAbout = (only: ModernOnly | undefined, binding: BindingClient['binding']) =>
+  only !== undefined && (only.bindings?.includes(binding) ?? true);
+
+const nameOf = ({ version, binding }: BindingClient) => `${version} over ${binding}`;
+
 /** Says on which binding it went wrong. */
-async function named<T>({ binding }: BindingClient, run: () => Promise<T>): Promise<T> {
+async function named<T>(client: BindingClient, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    if (error instanceof Error) error.message = `on ${binding}: ${error.message}`;
+    if (error instanceof Error) error.message = `in ${nameOf(client)}: ${error.message}`;
     throw error;
   }
 }

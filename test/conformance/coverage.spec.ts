@@ -1,15 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import * as reasons from './v03/modern.only.js';
 
 const range = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
 /**
  * The rows of section S002 of the behaviours that the core of the service has to show. The others belong to
- * clients, to documents, or to push (37, 89, 124-133), extended cards and signatures (32, 38-48), 0.3 (29, 153,
- * 171-177), security (9, 158-170) and gateways (99), whose tests are theirs.
+ * clients, to documents, or to push (37, 89, 124-133), extended cards and signatures (32, 38-48), security (9,
+ * 158-170) and gateways (99), whose tests are theirs.
  */
-const ROWS: readonly number[] = [
+const CORE: readonly number[] = [
   ...range(1, 8),
   ...range(11, 28),
   ...[30, 31, 33],
@@ -20,6 +21,18 @@ const ROWS: readonly number[] = [
   ...range(100, 123),
   ...range(135, 152),
   ...range(154, 157),
+];
+
+const named = (section: string, rows: readonly number[], digits: number) =>
+  rows.map((row) => `${section}-${String(row).padStart(digits, '0')}`);
+
+const ROWS: readonly string[] = [
+  ...named('S002', CORE, 3),
+  // What clients of 0.3 were used to.
+  ...named('S000', range(9, 29), 2),
+  ...named('S001', [...range(1, 10), 24], 2),
+  ...named('S002', range(171, 177), 3),
+  ...['B03', 'B57', 'B99', 'B102', 'B104', 'B105', 'B109', 'B114', 'B121'],
 ];
 
 const ROOT = new URL('../../', import.meta.url).pathname;
@@ -33,9 +46,15 @@ const titles = ['src', 'test'].flatMap((folder) =>
     ),
 );
 
-it('Every row that the core has to show is named by the test that shows it', () => {
+it('Every row that the core and 0.3 have to show is named by the test that shows it', () => {
   expect(titles.length).toBeGreaterThan(200);
-  const named = new Set(titles.join(' ').match(/S002-\d{3}/g));
-  const missing = ROWS.map((row) => `S002-${String(row).padStart(3, '0')}`).filter((row) => !named.has(row));
-  expect(missing).toEqual([]);
+  const found = new Set(titles.join(' ').match(/S\d{3}-\d+|B\d+/g));
+  expect(ROWS.filter((row) => !found.has(row))).toEqual([]);
+});
+
+it('Every case runs on the three bindings of 0.3 too, but where there is a reason', () => {
+  const files = readdirSync(`${ROOT}test/conformance`).filter((file) => file.endsWith('.spec.ts'));
+  const cases = files.map((file) => readFileSync(`${ROOT}test/conformance/${file}`, 'utf8')).join('\n');
+  expect(Object.keys(reasons).filter((name) => !cases.includes(name))).toEqual([]);
+  expect(cases.match(/modernOnly/g)!.length).toBeLessThan(25);
 });

@@ -15,6 +15,7 @@ import {
   talk,
   textOf,
 } from './task.calls.js';
+import { NO_LISTS, PUBLIC_CARD } from './v03/modern.only.js';
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
@@ -40,6 +41,7 @@ describe('The eleven operations', () => {
     conforms({
       title: `have ${operation} on every binding (S002-001)`,
       operation,
+      modernOnly: { listTasks: NO_LISTS, getExtendedAgentCard: PUBLIC_CARD }[operation as string],
       request: requests[operation] as never,
       expect: ({ result, refusal }) => {
         expect(result ?? refusal).toBeDefined();
@@ -48,10 +50,10 @@ describe('The eleven operations', () => {
     });
   }
 
-  it('show a task that was made on one binding on all of them alike (S002-002)', async () => {
-    for (const maker of stage.clients()) {
+  it('show a task made on one binding, in one version, on all of them alike (S002-002, S001-07, S001-24, S002-175)', async () => {
+    for (const maker of stage.everyone()) {
       const made = await send(maker, says('hello', { metadata: { deep: [1, { a: null }] } }));
-      const [first, ...others] = await Promise.all(stage.clients().map((reader) => read(reader, made.id)));
+      const [first, ...others] = await Promise.all(stage.everyone().map((reader) => read(reader, made.id)));
       expect(textOf(first?.artifacts[0])).toBe('hello');
       for (const other of others) expect(other).toEqual(first);
     }
@@ -64,7 +66,7 @@ describe('The eleven operations', () => {
     expect: ({ result }) => expect(Object.keys(result!)).toEqual(['task']),
   });
   conforms({
-    title: 'answer with a Message where the agent just talks (S002-003)',
+    title: 'answer with a Message where the agent just talks (S002-003, S001-04)',
     operation: 'sendMessage',
     request: () => ({ message: says('message hi') }),
     expect: ({ result }) => {
@@ -102,21 +104,24 @@ describe('The eleven operations', () => {
       AUTH_REQUIRED: 'auth',
     };
     for (const [state, text] of Object.entries(ways)) {
-      onEveryBinding(`${state} is reached and read (S002-005)`, async (client) => {
+      onEveryBinding(`${state} is reached and read (S002-005, S002-177, S000-27)`, async (client) => {
         const task = await send(client, text);
         expect(task.status.state).toBe(`TASK_STATE_${state}`);
         expect((await read(client, task.id)).status).toEqual(task.status);
         return task.status;
       });
     }
-    onEveryBinding('SUBMITTED, WORKING and CANCELED are reached and read (S002-005)', async (client) => {
-      const stream = await client.stream('sendStreamingMessage', { message: says('sleep 60000') });
-      const { task } = (await stream.next()) as { task: TaskJson };
-      expect(task.status.state).toBe('TASK_STATE_SUBMITTED');
-      await reaches(client, task.id, 'WORKING');
-      await client.result('cancelTask', { id: task.id });
-      expect(kinds(await stream.rest()).at(-1)).toBe('CANCELED');
-    });
+    onEveryBinding(
+      'SUBMITTED, WORKING and CANCELED are reached and read (S002-005, S000-24, S000-27)',
+      async (client) => {
+        const stream = await client.stream('sendStreamingMessage', { message: says('sleep 60000') });
+        const { task } = (await stream.next()) as { task: TaskJson };
+        expect(task.status.state).toBe('TASK_STATE_SUBMITTED');
+        await reaches(client, task.id, 'WORKING');
+        await client.result('cancelTask', { id: task.id });
+        expect(kinds(await stream.rest()).at(-1)).toBe('CANCELED');
+      },
+    );
   });
 });
 
@@ -150,11 +155,11 @@ describe('What an agent says after its end', () => {
 });
 
 describe('Every stream of a task', () => {
-  it('carries the same events in the same order, on every binding (S002-008, S002-118, B35)', async () => {
+  it('carries the same events in the same order, on every binding, in both versions (S002-008, S002-118, B35)', async () => {
     const [maker] = stage.clients();
     const { id } = await start(maker!, 'chunks 30 30');
     const told = await Promise.all(
-      stage.clients().map(async (client) => {
+      stage.everyone().map(async (client) => {
         const stream = await client.stream('subscribeToTask', { id });
         const [snapshot, ...tail] = await stream.rest();
         return { seen: textOf((snapshot as { task: TaskJson }).task.artifacts?.[0]), tail };

@@ -6,12 +6,16 @@ import type { BindingClient, Headers } from './clients/index.js';
 import { conformance } from './conformance.case.js';
 import { ScriptStage, ServiceStage } from './stage.js';
 import { refused, says, taskIn } from './task.calls.js';
+import { NO_LISTS, ONE_VERSION, PUBLIC_CARD } from './v03/modern.only.js';
 
 const stage = new ServiceStage();
 const { onEveryBinding } = conformance(stage);
 
-const request = (operation: OperationName): JsonObject =>
-  operation.startsWith('send') ? { message: says('hello') } : { id: 'x', taskId: 'x' };
+function request(operation: OperationName): JsonObject {
+  if (operation.startsWith('send')) return { message: says('hello') };
+  if (operation.startsWith('list')) return operation === 'listTasks' ? {} : { taskId: 'x' };
+  return operation.endsWith('Config') ? { taskId: 'x', id: 'x' } : { id: 'x' };
+}
 
 describe('The version of a call', () => {
   for (const operation of OPERATION_NAMES) {
@@ -28,7 +32,7 @@ describe('The version of a call', () => {
           expect(reply.refusal?.reason).not.toBe('VERSION_NOT_SUPPORTED');
         }
       },
-      'conformance',
+      { agent: 'conformance', modernOnly: ONE_VERSION },
     );
   }
 
@@ -145,6 +149,7 @@ describe('An extension that is required', () => {
         const reply = await client.call(operation, request(operation), { 'a2a-extensions': URI });
         expect(reply.refusal?.reason).not.toBe('EXTENSION_SUPPORT_REQUIRED');
       },
+      { modernOnly: { listTasks: NO_LISTS, getExtendedAgentCard: PUBLIC_CARD }[operation as string] },
     );
   }
 });

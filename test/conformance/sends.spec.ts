@@ -28,6 +28,7 @@ import {
   taskState,
   textOf,
 } from './task.calls.js';
+import { EARLIER_END, NO_LISTS, NO_ZERO } from './v03/modern.only.js';
 
 const TOKEN = 'operator-token-of-the-test';
 const stage = new ServiceStage({ PARLEY_OPERATOR_TOKEN: TOKEN });
@@ -77,7 +78,7 @@ const approve = (id: string, token = TOKEN, body: object = { by: 'olga' }) =>
 
 describe('A send', () => {
   conforms({
-    title: 'waits for the end and has every artifact (S002-086)',
+    title: 'waits for the end and has every artifact (S002-086, S001-04, S002-174)',
     operation: 'sendMessage',
     request: () => ({ message: says('chunks 5 20') }),
     expect: (reply) => {
@@ -98,7 +99,7 @@ describe('A send', () => {
   });
 
   onEveryBinding(
-    'that wants no waiting is answered once the task is stored (S002-087, B43)',
+    'that wants no waiting is answered once the task is stored (S002-087, S000-11, S002-174, B43)',
     async (client) => {
       const task = await start(client, 'sleep 60000');
       expect(['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']).toContain(task.status.state);
@@ -120,18 +121,22 @@ describe('A send', () => {
     return frames;
   });
 
-  onEveryScripted('that takes too long is answered with the running task (S002-088)', async (client) => {
-    const contextId = crypto.randomUUID();
-    const task = await send(client, says('wait', { contextId }));
-    expect(task.status.state).toBe('TASK_STATE_WORKING');
-    Gate.of(gates, task.id).open();
-    expect(textOf((await reaches(client, task.id, 'COMPLETED')).artifacts[0])).toBe('at last');
-    const { tasks } = await client.result('listTasks', { contextId });
-    expect(tasks).toMatchObject([{ id: task.id }]);
-  });
+  onEveryScripted(
+    'that takes too long is answered with the running task (S002-088)',
+    async (client) => {
+      const contextId = crypto.randomUUID();
+      const task = await send(client, says('wait', { contextId }));
+      expect(task.status.state).toBe('TASK_STATE_WORKING');
+      Gate.of(gates, task.id).open();
+      expect(textOf((await reaches(client, task.id, 'COMPLETED')).artifacts[0])).toBe('at last');
+      const { tasks } = await client.result('listTasks', { contextId });
+      expect(tasks).toMatchObject([{ id: task.id }]);
+    },
+    { modernOnly: NO_LISTS },
+  );
 
   it('whose client is gone is found again by its messageId (S002-088, B49)', async () => {
-    for (const client of stage.clients()) {
+    for (const client of stage.everyone()) {
       const message = says('chunks 3 50');
       const leaver = await client.stream('sendStreamingMessage', { message });
       leaver.leave();
@@ -154,6 +159,7 @@ describe('A send', () => {
         expect((await read(client, task.id)).history).toHaveLength(3);
         return task;
       },
+      historyLength === 0 ? { modernOnly: NO_ZERO } : {},
     );
   }
   for (const operation of ['sendMessage', 'sendStreamingMessage'] as const) {
@@ -164,26 +170,33 @@ describe('A send', () => {
       expect: refused('INVALID_PARAMS', 'configuration.historyLength'),
     });
   }
-  onEveryBinding('trims the Task of a stream, too (S002-090, B72)', async (client) => {
-    const request = { message: says('hello'), configuration: { historyLength: 0 } };
-    const [frame] = await (await client.stream('sendStreamingMessage', request)).rest();
-    expect((frame as { task: TaskJson }).task.history ?? []).toEqual([]);
-  });
+  onEveryBinding(
+    'trims the Task of a stream, too (S002-090, B72)',
+    async (client) => {
+      const request = { message: says('hello'), configuration: { historyLength: 0 } };
+      const [frame] = await (await client.stream('sendStreamingMessage', request)).rest();
+      expect((frame as { task: TaskJson }).task.history ?? []).toEqual([]);
+    },
+    { modernOnly: NO_ZERO },
+  );
 });
 
 describe('A question', () => {
-  onEveryBinding('keeps the task, and its answer completes it (S002-093, S002-094)', async (client) => {
-    const asked = await send(client, 'ask what?');
-    expect(await read(client, asked.id)).toEqual(asked);
-    const done = await send(client, says('this', { taskId: asked.id }));
-    expect([done.id, done.contextId]).toEqual([asked.id, asked.contextId]);
-    expect(done.status.state).toBe('TASK_STATE_COMPLETED');
-    expect(textOf(done.artifacts[0])).toBe('this');
-    expect(talk(done)).toEqual(['ask what?', 'what?', 'this']);
-    return [asked, done];
-  });
+  onEveryBinding(
+    'keeps the task, and its answer completes it (S002-093, S002-094, S000-29)',
+    async (client) => {
+      const asked = await send(client, 'ask what?');
+      expect(await read(client, asked.id)).toEqual(asked);
+      const done = await send(client, says('this', { taskId: asked.id }));
+      expect([done.id, done.contextId]).toEqual([asked.id, asked.contextId]);
+      expect(done.status.state).toBe('TASK_STATE_COMPLETED');
+      expect(textOf(done.artifacts[0])).toBe('this');
+      expect(talk(done)).toEqual(['ask what?', 'what?', 'this']);
+      return [asked, done];
+    },
+  );
 
-  onEveryBinding('ends the stream (S002-097)', async (client) => {
+  onEveryBinding('ends the stream (S002-097, S001-06)', async (client) => {
     const stream = await client.stream('sendStreamingMessage', { message: says('ask what?') });
     const frames = await stream.rest();
     expect(kinds(frames)).toEqual(['task', 'INPUT_REQUIRED']);
@@ -231,6 +244,7 @@ describe('A task that waits for an authorisation', () => {
       expect(textOf((await read(client, task.id)).artifacts[0])).toBe('the secret');
       return frames;
     },
+    { modernOnly: EARLIER_END },
   );
   onEveryScripted('does not keep a blocking send (B32)', async (client) => {
     const task = await send(client, 'login');
@@ -252,7 +266,7 @@ describe('A task that waits for an authorisation', () => {
       const task = await read(client, id);
       expect(task.artifacts[0]?.parts[0]?.data).toMatchObject({ approvedBy: 'olga', environment: 'staging' });
     },
-    'deployer',
+    { agent: 'deployer' },
   );
 
   it('is resumed by an operator alone, one approval for one task, and says who it was (S002-096)', async () => {

@@ -12,10 +12,13 @@ import { fakeAgent } from '../support/fake.agents.js';
 import { House, type Replica } from '../support/house.js';
 import { type RunningService, startService } from '../support/service.js';
 import { type BindingClient, GrpcClient, JsonRpcClient, RestClient } from './clients/index.js';
+import { OldGrpcClient } from './v03/old.grpc.client.js';
+import { OldJsonRpcClient, OldRestClient } from './v03/old.http.clients.js';
 
-/** Something that answers on three bindings. */
+/** Something that answers on three bindings, in 1.0 and in 0.3. */
 export abstract class Stage {
   readonly #clients = new Map<string, BindingClient[]>();
+  readonly #oldClients = new Map<string, BindingClient[]>();
 
   abstract get httpUrl(): string;
   abstract get grpcAddress(): string;
@@ -34,8 +37,28 @@ export abstract class Stage {
     return made;
   }
 
+  /** The same in 0.3. */
+  oldClients(agent = ''): BindingClient[] {
+    const known = this.#oldClients.get(agent);
+    if (known) return known;
+    const base = agent ? `${this.httpUrl}/agents/${agent}` : this.httpUrl;
+    const made = [
+      new OldJsonRpcClient(`${base}/jsonrpc`),
+      new OldRestClient(`${base}/rest/v1`),
+      new OldGrpcClient(this.grpcAddress, agent),
+    ];
+    this.#oldClients.set(agent, made);
+    return made;
+  }
+
+  everyone(): BindingClient[] {
+    return [...this.clients(), ...this.oldClients()];
+  }
+
   protected closeClients(): void {
-    for (const client of [...this.#clients.values()].flat()) client.close();
+    for (const clients of [this.#clients, this.#oldClients]) {
+      for (const client of [...clients.values()].flat()) client.close();
+    }
   }
 }
 
@@ -62,6 +85,8 @@ export class ServiceStage extends Stage {
     return this.service.grpcAddress;
   }
 }
+
+const VERSIONS = ['1.0', '0.3'] as const;
 
 export type Script = (turn: TurnContext) => AsyncIterable<AgentEvent> | Iterable<AgentEvent>;
 
@@ -97,7 +122,11 @@ export class ScriptStage extends Stage {
       this.#bindings = await startBindings({
         operations: this.replica.service,
         agents: [definition],
-        capabilities: { pushNotifications: false, extendedAgentCard: false },
+        capabilities: {
+          pushNotifications: false,
+          extendedAgentCard: false,
+          versions: { JSONRPC: VERSIONS, 'HTTP+JSON': VERSIONS, GRPC: VERSIONS },
+        },
         authenticator: new NamedCaller(),
       });
     });

@@ -7,6 +7,7 @@ import type { BindingClient } from './clients/index.js';
 import { conformance } from './conformance.case.js';
 import { ScriptStage } from './stage.js';
 import { read, refused, says, send, start, type TaskJson } from './task.calls.js';
+import { NO_LISTS } from './v03/modern.only.js';
 
 const scripted = new ScriptStage({
   scripts: {
@@ -56,24 +57,32 @@ describe.each(OTHERS)('A task is out of reach for %s', (_name, other) => {
     });
   }
 
-  onEveryBinding('in lists, counts and page tokens (S002-163, S002-105, B52)', async (client) => {
-    const contextId = crypto.randomUUID();
-    for (const text of ['done', 'ask']) await send(client, says(text, { contextId }), undefined, ANN);
-    expect(await list(client, { contextId }, ANN)).toMatchObject({ totalSize: 2 });
-    const theirs = await list(client, { contextId }, other);
-    expect([theirs.tasks ?? [], theirs.totalSize ?? 0]).toEqual([[], 0]);
-    const all = await list(client, {}, other);
-    expect((all.tasks ?? []).filter((task) => task.contextId === contextId)).toEqual([]);
-    const { nextPageToken } = await client.result('listTasks', { contextId, pageSize: 1 }, ANN);
-    const request = { contextId, pageSize: 1, pageToken: nextPageToken! };
-    refused('INVALID_PARAMS', 'pageToken')(await client.call('listTasks', request, other));
-  });
+  onEveryBinding(
+    'in lists, counts and page tokens (S002-163, S002-105, B52)',
+    async (client) => {
+      const contextId = crypto.randomUUID();
+      for (const text of ['done', 'ask']) await send(client, says(text, { contextId }), undefined, ANN);
+      expect(await list(client, { contextId }, ANN)).toMatchObject({ totalSize: 2 });
+      const theirs = await list(client, { contextId }, other);
+      expect([theirs.tasks ?? [], theirs.totalSize ?? 0]).toEqual([[], 0]);
+      const all = await list(client, {}, other);
+      expect((all.tasks ?? []).filter((task) => task.contextId === contextId)).toEqual([]);
+      const { nextPageToken } = await client.result('listTasks', { contextId, pageSize: 1 }, ANN);
+      const request = { contextId, pageSize: 1, pageToken: nextPageToken! };
+      refused('INVALID_PARAMS', 'pageToken')(await client.call('listTasks', request, other));
+    },
+    { modernOnly: NO_LISTS },
+  );
 
-  onEveryBinding('by the same messageId and in the same context (B49, S004-03)', async (client) => {
-    const message = says('done', { contextId: crypto.randomUUID() });
-    const mine = await send(client, message, undefined, ANN);
-    const theirs = await send(client, message, undefined, other);
-    expect(theirs.id).not.toBe(mine.id);
-    expect((await list(client, { contextId: mine.contextId }, ANN)).totalSize).toBe(1);
-  });
+  onEveryBinding(
+    'by the same messageId and in the same context (B49, S004-03)',
+    async (client) => {
+      const message = says('done', { contextId: crypto.randomUUID() });
+      const mine = await send(client, message, undefined, ANN);
+      const theirs = await send(client, message, undefined, other);
+      expect(theirs.id).not.toBe(mine.id);
+      expect((await list(client, { contextId: mine.contextId }, ANN)).totalSize).toBe(1);
+    },
+    { modernOnly: NO_LISTS },
+  );
 });

@@ -1,109 +1,133 @@
+import { connect, createServer, type Server } from 'node:net';
 import type { JsonObject } from '@bufbuild/protobuf';
-import { describe, expect, it } from 'vitest';
-import { type BindingClient, JsonRpcClient } from './clients/index.js';
+import { afterAll, describe, expect, it } from 'vitest';
+import { working } from '../../src/agents/index.js';
+import { readSse } from './clients/index.js';
 import { conformance } from './conformance.case.js';
-import { ServiceStage } from './stage.js';
-import {
-  kinds,
-  reaches,
-  read,
-  refused,
-  says,
-  send,
-  start,
-  type TaskJson,
-  talk,
-  taskState,
-  textOf,
-} from './task.calls.js';
-import { OldGrpcClient, OldJsonRpcClient, OldRestClient } from './v03/old.clients.js';
+import { ScriptStage, ServiceStage } from './stage.js';
+import { kinds, read, says, send, type TaskJson } from './task.calls.js';
 
-/** A client of 1.0 and one of 0.3 for each binding: all are asked the same, and have to be told the same. */
-class MixedStage extends ServiceStage {
-  readonly #mixed = new Map<string, BindingClient[]>();
+const stage = new ServiceStage({ PARLEY_SSE_HEARTBEAT_MS: '50' });
+const { onEveryBinding } = conformance(stage);
+const AGENTS = ['echo', 'test-runner', 'code-reviewer', 'deployer'];
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-  override clients(agent = 'echo'): BindingClient[] {
-    const known = this.#mixed.get(agent);
-    if (known) return known;
-    const base = `${this.httpUrl}/agents/${agent}`;
-    const made = [
-      new JsonRpcClient(`${base}/jsonrpc`),
-      new OldJsonRpcClient(`${base}/jsonrpc`),
-      new OldRestClient(`${base}/rest/v1`),
-      new OldGrpcClient(this.grpcAddress, agent),
-    ];
-    this.#mixed.set(agent, made);
-    return made;
-  }
+/** A message as 0.3 has it over JSON-RPC. */
+const said = (text: string, more: JsonObject = {}): JsonObject => ({
+  kind: 'message',
+  messageId: crypto.randomUUID(),
+  role: 'user',
+  parts: [{ kind: 'text', text }],
+  ...more,
+});
+
+/** A call as 0.3 makes it: no header says so. */
+const post = (method: string, params: JsonObject, url = `${stage.httpUrl}/agents/echo/jsonrpc`) =>
+  fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 'mine', method, params }),
+  });
+
+interface Answer {
+  readonly id: unknown;
+  readonly result: Record<string, never>;
 }
 
-const stage = new MixedStage();
-const { conforms, onEveryBinding } = conformance(stage);
+const call = async (method: string, params: JsonObject): Promise<Record<string, never>> =>
+  ((await (await post(method, params)).json()) as Answer).result;
 
-const unknown = () => ({ id: crypto.randomUUID() });
+async function stream(method: string, params: JsonObject, url?: string): Promise<Answer[]> {
+  const response = await post(method, params, url);
+  expect(response.headers.get('content-type')).toBe('text/event-stream');
+  const answers: Answer[] = [];
+  for await (const { data } of readSse(response.body!)) if (data) answers.push(JSON.parse(data) as Answer);
+  return answers;
+}
 
-describe('In 0.3 as in 1.0, a send', () => {
-  for (const [words, state] of [
-    ['hello', 'COMPLETED'],
-    ['ask', 'INPUT_REQUIRED'],
-    ['auth', 'AUTH_REQUIRED'],
-    ['fail', 'FAILED'],
-    ['reject', 'REJECTED'],
-    ['throw', 'FAILED'],
-    ['chunks 5', 'COMPLETED'],
-  ] as const) {
-    conforms({
-      title: `of "${words}" comes to rest at ${state} (S001-04, S002-177)`,
-      operation: 'sendMessage',
-      request: () => ({ message: says(words) }),
-      expect: taskState(state),
+describe('What a client of 0.3 reads off the wire', () => {
+  it.each(AGENTS)('comes from the one JSON-RPC address of %s (S000-09)', async (agent) => {
+    const url = `${stage.httpUrl}/agents/${agent}/jsonrpc`;
+    const response = await post('tasks/get', { id: 'unknown' }, url);
+    expect(await response.json()).toMatchObject({ jsonrpc: '2.0', id: 'mine', error: { code: -32001 } });
+  });
+
+  it('is a task with its kind, ids, state and time, then its text (S000-10, S000-22, S000-23)', async () => {
+    const message = said('hello');
+    const task = await call('message/send', { message });
+    expect(task).toEqual({
+      kind: 'task',
+      id: expect.stringMatching(/./),
+      contextId: expect.stringMatching(/./),
+      status: { state: 'completed', timestamp: expect.stringMatching(TIME) },
+      history: [{ ...message, taskId: task.id, contextId: task.contextId }],
+      artifacts: [
+        { artifactId: `${task.id}-response`, name: 'response', parts: [{ kind: 'text', text: 'hello' }] },
+      ],
     });
+    expect(await call('tasks/get', { id: task.id! })).toEqual(task);
+  });
+
+  it('is a stream from the task over its progress and last chunk to the end (S000-13, S000-14, S000-16)', async () => {
+    const answers = await stream('message/stream', { message: said('chunks 2') });
+    expect(answers.map(({ id }) => id)).toEqual(answers.map(() => 'mine'));
+    const results = answers.map(({ result }) => result as JsonObject);
+    expect(results.map(({ kind }) => kind)).toEqual([
+      'task',
+      'status-update',
+      'artifact-update',
+      'artifact-update',
+      'status-update',
+    ]);
+    expect(results.map(({ final }) => final)).toEqual([undefined, false, undefined, undefined, true]);
+    expect(results.map(({ lastChunk }) => lastChunk)).toEqual([undefined, undefined, false, true, undefined]);
+  });
+
+  it('is one id for the task, its run, its result and the records of the log (S000-12)', async () => {
+    const { id } = (await call('message/send', { message: said('throw') })) as unknown as TaskJson;
+    expect((await call('tasks/get', { id })).id).toBe(id);
+    expect((await read(stage.clients('echo')[0]!, id)).id).toBe(id);
+    await expect.poll(() => stage.service.output()).toContain(id);
+  });
+});
+
+describe('A proxy that cuts what is idle', () => {
+  const IDLE_MS = 400;
+  let proxy: Server;
+  afterAll(() => proxy?.close());
+
+  /** Passes bytes on in both directions; a connection on which nothing comes back for a while is cut. */
+  async function listen(): Promise<number> {
+    const { hostname, port } = new URL(stage.httpUrl);
+    proxy = createServer((client) => {
+      const server = connect(Number(port), hostname);
+      client.pipe(server).pipe(client);
+      server.setTimeout(IDLE_MS, () => client.destroy());
+      for (const socket of [client, server]) socket.on('error', () => undefined);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    return (proxy.address() as { port: number }).port;
   }
 
-  conforms({
-    title: 'to an agent that says nothing is an error (B114)',
-    operation: 'sendMessage',
-    request: () => ({ message: says('silent') }),
-    expect: refused('INVALID_AGENT_RESPONSE'),
+  it('does not cut a stream of 0.3: comments keep it open (S000-17)', async () => {
+    const url = `http://127.0.0.1:${await listen()}/agents/echo/jsonrpc`;
+    await expect(post('message/send', { message: said('sleep 2000') }, url)).rejects.toThrow();
+    const answers = await stream('message/stream', { message: said('sleep 2000') }, url);
+    expect(answers.at(-1)?.result).toMatchObject({ status: { state: 'completed' }, final: true });
   });
+});
 
-  conforms({
-    title: 'may be answered with a Message (S001-04)',
-    operation: 'sendMessage',
-    request: () => ({ message: says('message hi') }),
-    expect: ({ result }) => expect(Object.keys(result!)).toEqual(['message']),
-  });
-
-  onEveryBinding('need not be waited for (S002-174)', async (client) => {
-    const started = await start(client, 'sleep 60000');
-    const { status } = await reaches(client, started.id, 'WORKING');
-    await client.result('cancelTask', { id: started.id });
-    return status.state;
-  });
-
-  onEveryBinding('answers a question on the same task (S000-29, S002-093)', async (client) => {
-    const asked = await send(client, 'ask');
-    const done = await send(client, says('blue', { taskId: asked.id, contextId: asked.contextId }));
-    expect(done).toMatchObject({ id: asked.id, contextId: asked.contextId });
-    expect(talk(done)[0]).toBe('ask');
-    return done;
-  });
-
-  onEveryBinding('keeps metadata, extensions and references of a message (B114)', async (client) => {
-    const metadata = { a: [1, null, { b: 'ü' }], empty: {} };
-    const parts = [{ text: 'hello', metadata: { lang: 'en' } }];
-    const more = { metadata, parts, extensions: ['https://e.example/x'], referenceTaskIds: ['t-1', 't-2'] };
-    const { id } = await send(client, says('hello', more));
+describe('In 0.3 as in 1.0, a message', () => {
+  onEveryBinding('keeps what its parts say beside their text (B114)', async (client) => {
+    const more = { metadata: { a: [1, null, { b: 'ü' }], empty: {} } };
+    const parts = [
+      { text: 'hello', metadata: { lang: 'en' } },
+      { data: { k: null }, ...more },
+    ] as JsonObject[];
+    const { id } = await send(client, says('', { parts, ...more, referenceTaskIds: ['t-1', 't-2'] }));
     const [first] = (await read(client, id)).history;
-    expect(first).toMatchObject(more);
+    expect(first).toMatchObject({ parts, ...more, referenceTaskIds: ['t-1', 't-2'] });
     return first;
-  });
-
-  onEveryBinding('twice with one messageId is one task (S002-059)', async (client) => {
-    const message = says('hello');
-    const tasks = [await send(client, message), await send(client, message)];
-    expect(tasks[1]!.id).toBe(tasks[0]!.id);
-    return tasks[1];
   });
 
   onEveryBinding(
@@ -111,137 +135,17 @@ describe('In 0.3 as in 1.0, a send', () => {
     async (client) => {
       const raw = Buffer.from(Uint8Array.from({ length: 256 }, (_, byte) => byte)).toString('base64');
       const file = { raw, mediaType: 'text/x-diff', filename: 'ü.diff' };
-      const parts = [{ text: 'what is this?' }, file];
-      const { id } = await send(client, says('', { parts }));
+      const { id } = await send(client, says('', { parts: [{ text: 'what is this?' }, file] }));
       const [first] = (await read(client, id)).history;
       expect(first?.parts[1]).toEqual(file);
       return first;
     },
-    'code-reviewer',
+    { agent: 'code-reviewer' },
   );
-
-  const faulty: [string, () => JsonObject, string[]][] = [
-    ['without a message', () => ({}), ['message']],
-    ['without messageId', () => ({ message: says('a', { messageId: '' }) }), ['message.messageId']],
-    ['without parts', () => ({ message: says('a', { parts: [] }) }), ['message.parts']],
-    ['of the agent', () => ({ message: says('a', { role: 'ROLE_AGENT' }) }), ['message.role']],
-    ['with a strange contextId', () => ({ message: says('a', { contextId: 'a b' }) }), ['message.contextId']],
-    ['with U+0000', () => ({ message: says('a\0b') }), ['message.parts[0].text']],
-  ];
-  for (const [title, request, fields] of faulty) {
-    conforms({
-      title: `${title} is refused, by the field (B114)`,
-      operation: 'sendMessage',
-      request,
-      expect: refused('INVALID_PARAMS', ...fields),
-    });
-  }
-
-  conforms({
-    title: 'of a type that the agent does not take is refused (S002-058)',
-    operation: 'sendMessage',
-    request: () => ({ message: says('', { parts: [{ raw: 'AAAA', mediaType: 'image/png' }] }) }),
-    expect: refused('CONTENT_TYPE_NOT_SUPPORTED'),
-  });
-
-  conforms({
-    title: 'to a task that has ended is refused (S002-056)',
-    operation: 'sendMessage',
-    given: (client) => send(client, 'hello'),
-    request: ({ id }) => ({ message: says('again', { taskId: id }) }),
-    expect: refused('UNSUPPORTED_OPERATION'),
-  });
 });
-
-describe('In 0.3 as in 1.0, a task', () => {
-  for (const operation of ['getTask', 'cancelTask', 'subscribeToTask'] as const) {
-    conforms({
-      title: `that nobody knows is not found: ${operation}`,
-      operation,
-      request: unknown,
-      expect: refused('TASK_NOT_FOUND'),
-    });
-  }
-
-  conforms({
-    title: 'is read whole (S001-07)',
-    operation: 'getTask',
-    given: (client) => send(client, 'chunks 3'),
-    request: ({ id }) => ({ id }),
-    expect: ({ result }, { id }) => {
-      const task = result as TaskJson;
-      expect(task.id).toBe(id);
-      expect(textOf(task.artifacts[0])).toBe('chunk 1\nchunk 2\nchunk 3\n');
-    },
-  });
-
-  conforms({
-    title: 'shows as much history as is asked for (S002-061)',
-    operation: 'getTask',
-    given: async (client) => {
-      const { id } = await send(client, 'ask');
-      return send(client, says('blue', { taskId: id }));
-    },
-    request: ({ id }) => ({ id, historyLength: 1 }),
-    expect: ({ result }) => expect((result as TaskJson).history).toHaveLength(1),
-  });
-
-  conforms({
-    title: 'is cancelled, also twice (S000-24, S001-08)',
-    operation: 'cancelTask',
-    given: async (client) => {
-      const { id } = await start(client, 'sleep 60000');
-      await client.result('cancelTask', { id });
-      return { id };
-    },
-    request: ({ id }) => ({ id }),
-    expect: taskState('CANCELED'),
-  });
-
-  conforms({
-    title: 'that has ended is not cancelled (S000-25)',
-    operation: 'cancelTask',
-    given: (client) => send(client, 'hello'),
-    request: ({ id }) => ({ id }),
-    expect: refused('TASK_NOT_CANCELABLE'),
-  });
-});
-
-describe('In 0.3 as in 1.0, a stream', () => {
-  for (const [words, expected] of [
-    ['hello', ['task', 'artifactUpdate', 'COMPLETED']],
-    ['chunks 3', ['task', 'WORKING', 'artifactUpdate', 'artifactUpdate', 'artifactUpdate', 'COMPLETED']],
-    ['ask', ['task', 'INPUT_REQUIRED']],
-    ['fail', ['task', 'FAILED']],
-    ['reject', ['task', 'REJECTED']],
-    ['message hi', ['message']],
-  ] as const) {
-    conforms({
-      title: `of "${words}" is ${expected.join(', ')} (S001-05, S001-06)`,
-      operation: 'sendStreamingMessage',
-      request: () => ({ message: says(words) }),
-      expect: ({ frames }) => expect(kinds(frames!).filter(isTold(words))).toEqual(expected),
-    });
-  }
-
-  onEveryBinding('may be joined, and brings what comes after the snapshot (S000-20)', async (client) => {
-    const { id } = await start(client, 'chunks 30 20');
-    const frames = await (await client.stream('subscribeToTask', { id })).rest();
-    const { task } = frames[0] as { task: TaskJson };
-    const later = frames.flatMap(({ artifactUpdate }) =>
-      artifactUpdate ? [textOf((artifactUpdate as { artifact: never }).artifact)] : [],
-    );
-    const stored = await read(client, id);
-    expect(textOf(task.artifacts?.[0]) + later.join('')).toBe(textOf(stored.artifacts[0]));
-    return stored.artifacts;
-  });
-});
-
-/** Whether WORKING is told is up to the agent. */
-const isTold = (words: string) => (kind: string) => kind !== 'WORKING' || words.startsWith('chunks');
 
 describe('In 0.3 alone', () => {
-  const old = () => stage.clients().slice(1);
+  const old = () => stage.oldClients();
 
   it('a stream ends at AUTH_REQUIRED too (S001-06)', async () => {
     for (const client of old()) {
@@ -258,13 +162,46 @@ describe('In 0.3 alone', () => {
     }
   });
 
-  it('agents that do not serve it refuse it on every binding (S002-171, B121)', async () => {
-    for (const client of stage.clients('conformance').slice(1)) {
-      expect((await client.call('getTask', unknown())).refusal?.reason).toBe('VERSION_NOT_SUPPORTED');
-      const message = says('hello');
-      expect((await client.call('sendStreamingMessage', { message })).refusal?.reason).toBe(
-        'VERSION_NOT_SUPPORTED',
-      );
+  it('everyone sees the card where there is no other one, over HTTP+JSON and gRPC (S002-173)', async () => {
+    const [rpc, ...others] = stage.oldClients('deployer');
+    for (const client of others) {
+      const { result } = await client.call('getExtendedAgentCard');
+      expect(result).toMatchObject({ result: { name: 'Deployer', preferredTransport: 'JSONRPC' } });
     }
+    const { refusal } = await rpc!.call('getExtendedAgentCard');
+    expect(refusal?.reason).toBe('EXTENDED_AGENT_CARD_NOT_CONFIGURED');
+  });
+
+  it('agents that do not serve it refuse it on every binding (S002-171, B121)', async () => {
+    const message = says('hello');
+    for (const client of stage.oldClients('conformance')) {
+      for (const [operation, request] of [
+        ['getTask', { id: 'unknown' }],
+        ['cancelTask', { id: 'unknown' }],
+        ['sendMessage', { message }],
+        ['sendStreamingMessage', { message }],
+        ['subscribeToTask', { id: 'unknown' }],
+      ] as const) {
+        expect((await client.call(operation, request)).refusal?.reason).toBe('VERSION_NOT_SUPPORTED');
+      }
+    }
+  });
+});
+
+describe('A run that is silent for too long', () => {
+  const scripted = new ScriptStage({
+    scripts: {
+      hang: async function* ({ signal }) {
+        yield working();
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      },
+    },
+    agent: { settings: { inactivityMs: 300 } },
+  });
+
+  conformance(scripted).onEveryBinding('ends its task as FAILED (S000-28)', async (client) => {
+    const task = await send(client, 'hang');
+    expect(task.status.state).toBe('TASK_STATE_FAILED');
+    return task.status;
   });
 });

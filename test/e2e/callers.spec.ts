@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Binding } from '../../src/protocol/index.js';
+import type { Binding, ProtocolVersion } from '../../src/protocol/index.js';
+import type { BindingClient } from '../conformance/clients/index.js';
+import { OldGrpcClient } from '../conformance/v03/old.grpc.client.js';
+import { OldJsonRpcClient, OldRestClient } from '../conformance/v03/old.http.clients.js';
 import { type Answer, BINDINGS, callAny } from '../support/any.binding.js';
 import {
   CONFIG,
@@ -27,10 +30,28 @@ interface Victim {
   readonly contextId: string;
 }
 
+/** A binding, and the version that is spoken there. */
+interface Way {
+  readonly binding: Binding;
+  readonly version: ProtocolVersion;
+}
+
+const WAYS: readonly Way[] = (['1.0', '0.3'] as const).flatMap((version) =>
+  BINDINGS.map((binding) => ({ binding, version })),
+);
+const TITLED = WAYS.map((way) => [`${way.binding} in ${way.version}`, way] as const);
+
+/** 0.3 lists tasks over HTTP+JSON alone. */
+const callsOf = ({ binding, version }: Way) =>
+  TASK_CALLS.filter(
+    ({ operation }) => operation !== 'listTasks' || version === '1.0' || binding === 'HTTP+JSON',
+  );
+
 let issuer: OidcIssuer;
 let service: RunningService;
 let owner: Record<string, string>;
 let strangers: Record<Stranger, Record<string, string>>;
+let old: Record<Binding, BindingClient>;
 const victims = {} as Record<Situation, Victim>;
 
 beforeAll(async () => {
@@ -47,9 +68,15 @@ beforeAll(async () => {
     },
   });
   ({ victim: owner, strangers } = await callers(issuer));
+  old = {
+    JSONRPC: new OldJsonRpcClient(`${service.httpUrl}/jsonrpc`),
+    'HTTP+JSON': new OldRestClient(`${service.httpUrl}/rest/v1`),
+    GRPC: new OldGrpcClient(service.grpcAddress, ''),
+  };
   for (const situation of ALL_SITUATIONS) victims[situation] = await makeVictim(SITUATIONS[situation]);
 });
 afterAll(async () => {
+  old?.GRPC.close();
   await service?.stop();
   await issuer?.stop();
 });
@@ -67,38 +94,44 @@ const own = (operation: TaskCall['operation'], request: object) =>
 
 interface Cell {
   readonly call: TaskCall;
-  readonly binding: Binding;
+  readonly way: Way;
   readonly stranger: Stranger;
 }
 
 /** The same call for a task, whether it is the victim's or nobody's. */
-function ask({ call, binding, stranger }: Cell, { id, contextId }: Victim): Promise<Answer> {
-  const { operation, request, headers } = call;
-  return callAny(service, {
-    ...{ binding, operation, request: request(id, { contextId }) },
-    headers: { ...strangers[stranger], ...headers },
-  });
+async function ask({ call, way, stranger }: Cell, { id, contextId }: Victim): Promise<Partial<Answer>> {
+  const { binding, version } = way;
+  const { operation } = call;
+  const request = call.request(id, { contextId });
+  const headers = { ...strangers[stranger], ...call.headers };
+  if (version === '1.0') return callAny(service, { binding, operation, request, headers });
+  const { result, refusal } = await old[binding].call(operation, request, headers);
+  return refusal ?? { reply: result };
 }
 
+/** The clients of 0.3 hold the status of each reason to the table by themselves. */
+const refusal = ({ binding, version }: Way, [http, grpc]: readonly [number, number], reason: string) =>
+  version === '0.3' ? { reason } : { reason, status: binding === 'GRPC' ? grpc : http };
+
 /** An answer without the ids that the question named. */
-const withoutIds = (answer: Answer, { id, contextId }: Victim) =>
-  JSON.parse(JSON.stringify(answer).replaceAll(id, 'ID').replaceAll(contextId, 'CONTEXT')) as Answer;
+const withoutIds = (answer: Partial<Answer>, { id, contextId }: Victim) =>
+  JSON.parse(JSON.stringify(answer).replaceAll(id, 'ID').replaceAll(contextId, 'CONTEXT')) as typeof answer;
 
 const nobody = (): Victim => ({ id: crypto.randomUUID(), contextId: crypto.randomUUID() });
 
 const cellsOf = (names: readonly Stranger[]) =>
-  names.flatMap((stranger) => BINDINGS.map((binding) => [stranger, binding] as const));
+  names.flatMap((stranger) => TITLED.map(([title, way]) => [stranger, title, way] as const));
 
 /** Everyone's turn at another state, so that the short form sees each of them too. */
 const situationsFor = (index: number) => (FULL ? ALL_SITUATIONS : [ALL_SITUATIONS[index % 3]!]);
 
 describe('Of a task that is not theirs', () => {
   it.each(cellsOf(FOREIGN))(
-    '%s on %s learns as much as of one that never was (B50, B52, S002-161, S004-24)',
-    async (stranger, binding) => {
-      for (const call of TASK_CALLS) {
+    '%s on %s learns as much as of one that never was (B50, B52, B57, S002-161, S004-24)',
+    async (stranger, _title, way) => {
+      for (const call of callsOf(way)) {
         for (const situation of ALL_SITUATIONS) {
-          const cell = { call, binding, stranger };
+          const cell = { call, way, stranger };
           const [foreign, random] = [victims[situation], nobody()];
           const answer = withoutIds(await ask(cell, foreign), foreign);
           const title = `${call.title}, ${situation}`;
@@ -112,35 +145,31 @@ describe('Of a task that is not theirs', () => {
   );
 
   it.each(cellsOf(UNKNOWN))(
-    'a caller with %s on %s learns nothing at all (S000-43, S002-159)',
-    async (stranger, binding) => {
-      for (const [index, call] of TASK_CALLS.entries()) {
+    'a caller with %s on %s learns nothing at all (S000-43, S002-159, B57)',
+    async (stranger, _title, way) => {
+      for (const [index, call] of callsOf(way).entries()) {
         for (const situation of situationsFor(index)) {
-          const { status, reason } = await ask({ call, binding, stranger }, victims[situation]);
-          expect({ status, reason }, call.title).toEqual({
-            status: binding === 'GRPC' ? 16 : 401,
-            reason: 'UNAUTHENTICATED',
-          });
+          const answer = await ask({ call, way, stranger }, victims[situation]);
+          expect(answer, call.title).toMatchObject(refusal(way, [401, 16], 'UNAUTHENTICATED'));
         }
       }
     },
   );
 
-  it.each(BINDINGS)('a caller without the scope for it learns nothing on %s (S002-162)', async (binding) => {
-    for (const [index, call] of TASK_CALLS.entries()) {
-      for (const situation of situationsFor(index)) {
-        const cell = { call, binding, stranger: 'missing scope' } as const;
-        const { status, reason } = await ask(cell, victims[situation]);
-        expect({ status, reason }, call.title).toEqual({
-          status: binding === 'GRPC' ? 7 : 403,
-          reason: 'PERMISSION_DENIED',
-        });
+  it.each(TITLED)(
+    'a caller without the scope for it learns nothing on %s (S002-162, B57)',
+    async (_, way) => {
+      for (const [index, call] of callsOf(way).entries()) {
+        for (const situation of situationsFor(index)) {
+          const answer = await ask({ call, way, stranger: 'missing scope' }, victims[situation]);
+          expect(answer, call.title).toMatchObject(refusal(way, [403, 7], 'PERMISSION_DENIED'));
+        }
       }
-    }
-  });
+    },
+  );
 
-  it.each(BINDINGS)('nobody can tell on %s by the time it takes', async (binding) => {
-    const cell = { call: TASK_CALLS[0]!, binding, stranger: 'other subject' } as const;
+  it.each(TITLED)('nobody can tell on %s by the time it takes', async (_, way) => {
+    const cell = { call: TASK_CALLS[0]!, way, stranger: 'other subject' } as const;
     const times: Record<'foreign' | 'random', number[]> = { foreign: [], random: [] };
     for (let n = 0; n < TIMED; n++) {
       times.foreign.push(await timed(() => ask(cell, victims.running)));

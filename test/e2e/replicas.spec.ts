@@ -1,4 +1,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
+import type { Task } from 'a2a-sdk-v03';
+import { ClientFactory, JsonRpcTransportFactory, RestTransportFactory } from 'a2a-sdk-v03/client';
+import { GrpcTransportFactory } from 'a2a-sdk-v03/client/grpc';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BINDINGS, callAny } from '../support/any.binding.js';
 import { type AnyStream, type ArtifactJson, openStream } from '../support/any.stream.js';
@@ -76,6 +79,29 @@ function shown({ frames }: AnyStream): string {
 }
 
 describe('two replicas as processes', () => {
+  it('serve 0.3 on every binding: begun on one, read and followed on the other (S000-19)', async () => {
+    const [a, b] = await pair();
+    for (const binding of BINDINGS) {
+      const transports = [
+        new JsonRpcTransportFactory(),
+        new RestTransportFactory(),
+        new GrpcTransportFactory(),
+      ];
+      const factory = new ClientFactory({ transports, preferredTransports: [binding] });
+      const maker = await factory.createFromUrl(`${a.httpUrl}/agents/echo/`);
+      const other = await factory.createFromUrl(`${b.httpUrl}/agents/echo/`);
+      const parts = [{ kind: 'text' as const, text: 'chunks 20 50' }];
+      const said = { kind: 'message', messageId: crypto.randomUUID(), role: 'user', parts } as const;
+      const begun = maker.sendMessageStream({ message: { ...said, parts } });
+      const { id } = (await begun.next()).value as Task;
+      expect(await other.getTask({ id })).toMatchObject({ kind: 'task', id });
+      let last: unknown;
+      for await (const event of other.resubscribeTask({ id })) last = event;
+      expect(last).toMatchObject({ taskId: id, status: { state: 'completed' }, final: true });
+      await begun.return(undefined);
+    }
+  });
+
   it('serve readers of both from one log, also after their connections for hints were cut (B67)', async () => {
     const [a, b] = await pair();
     const { id } = await begin(a, 'chunks 60 50');

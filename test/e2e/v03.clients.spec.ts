@@ -19,8 +19,7 @@ import {
 } from 'a2a-sdk-v03/client';
 import { GrpcTransportFactory } from 'a2a-sdk-v03/client/grpc';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { OperationName } from '../../src/protocol/index.js';
-import { BINDINGS, callAny } from '../support/any.binding.js';
+import { BINDINGS } from '../support/any.binding.js';
 import { type RunningService, startService } from '../support/service.js';
 
 const TOKEN = 'operator';
@@ -110,22 +109,6 @@ const dataOf = (task: Task, artifactId: string) => {
   const part = task.artifacts?.find((artifact) => artifact.artifactId === artifactId)?.parts[0];
   return part?.kind === 'data' ? part.data : undefined;
 };
-
-/** The one task of 1.0, over whichever binding. */
-async function modern(operation: OperationName, agent: string, request: object, binding: Binding = 'GRPC') {
-  const { reply, reason } = await callAny(service, {
-    ...{ binding, operation },
-    request: { tenant: agent, ...request },
-  });
-  return { reply: reply as unknown as ModernTask & { task?: ModernTask }, reason };
-}
-
-interface ModernTask {
-  readonly id: string;
-  readonly status: { readonly state: string };
-  readonly history: readonly object[];
-  readonly artifacts: readonly { readonly parts: readonly object[] }[];
-}
 
 const CHANGE = `--- a/cart.js
 +++ b/cart.js
@@ -228,57 +211,5 @@ describe.each(BINDINGS)('The client of the 0.3 SDK over %s', (binding) => {
     const client = await at('echo');
     const done = await client.send('hello');
     expect(await all(client.resubscribe(done.id))).toEqual([done]);
-  });
-
-  describe('shares its tasks with a client of 1.0 (S001-24, S002-175)', () => {
-    it('who reads and ends what was begun in 0.3', async () => {
-      const client = await at('echo');
-      const asked = await client.send('ask');
-      expect(asked.status.state).toBe('input-required');
-      for (const other of BINDINGS) {
-        const { reply } = await modern('getTask', 'echo', { id: asked.id }, other);
-        expect(reply.status.state).toBe('TASK_STATE_INPUT_REQUIRED');
-        expect(reply.history).toMatchObject([{ role: 'ROLE_USER', parts: [{ text: 'ask' }] }]);
-      }
-      const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', taskId: asked.id };
-      const { reply } = await modern('sendMessage', 'echo', {
-        message: { ...message, parts: [{ text: 'blue' }] },
-      });
-      expect(reply.task).toMatchObject({ id: asked.id, status: { state: 'TASK_STATE_COMPLETED' } });
-
-      const { history, artifacts } = await client.get(asked.id);
-      expect(history?.map(textOf)).toContain('blue');
-      expect(artifacts?.map(textOf)).toEqual(
-        reply.task!.artifacts.map((a) => (a.parts[0] as { text: string }).text),
-      );
-    });
-
-    it('who begins what is read, followed and cancelled in 0.3', async () => {
-      const client = await at('echo');
-      const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'sleep 60000' }] };
-      const configuration = { returnImmediately: true };
-      const { reply } = await modern('sendMessage', 'echo', { message, configuration });
-      const { id } = reply.task!;
-
-      const stream = client.resubscribe(id);
-      expect((await stream.next()).value).toMatchObject({ kind: 'task', id });
-      expect((await client.cancel(id)).status.state).toBe('canceled');
-      expect((await all(stream)).at(-1)).toMatchObject({ status: { state: 'canceled' }, final: true });
-      expect((await modern('getTask', 'echo', { id })).reply.status.state).toBe('TASK_STATE_CANCELED');
-      expect((await modern('subscribeToTask', 'echo', { id })).reason).toBe('UNSUPPORTED_OPERATION');
-    });
-
-    it('who continues it and is continued', async () => {
-      const client = await at('echo');
-      const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'ask' }] };
-      const { reply } = await modern('sendMessage', 'echo', { message });
-      const answered = await client.send('green', { taskId: reply.task!.id });
-      expect(answered).toMatchObject({ id: reply.task!.id, status: { state: 'completed' } });
-      expect((await modern('getTask', 'echo', { id: answered.id })).reply.history).toMatchObject([
-        { parts: [{ text: 'ask' }] },
-        { role: 'ROLE_AGENT' },
-        { parts: [{ text: 'green' }] },
-      ]);
-    });
   });
 });

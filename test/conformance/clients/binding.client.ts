@@ -46,6 +46,7 @@ export class Refused extends Error {
 /** A client of one binding, written from the specification and sharing no code with the service's controllers. */
 export abstract class BindingClient {
   abstract readonly binding: 'JSON-RPC' | 'HTTP+JSON' | 'gRPC';
+  readonly version: '1.0' | '0.3' = '1.0';
 
   protected abstract unary(operation: OperationName, request: JsonObject, headers: Headers): Promise<Reply>;
 

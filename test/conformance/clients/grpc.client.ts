@@ -75,7 +75,7 @@ export class GrpcClient extends BindingClient {
 
 const rpc = (operation: OperationName) => operation.charAt(0).toUpperCase() + operation.slice(1);
 
-const plain = (given: Metadata | undefined) =>
+export const plain = (given: Metadata | undefined) =>
   Object.fromEntries(Object.entries(given?.getMap() ?? {}).map(([name, value]) => [name, String(value)]));
 
 /** The end of a stream without an error is the status OK. */
@@ -98,18 +98,28 @@ async function* after(
 
 const registry = createRegistry(file_google_rpc_error_details);
 
-function refusal(error: ServiceError): Refusal {
+/** What an error says of itself. Where it has no details: rethrows it. */
+export function errorOf(error: ServiceError): { message: string; details: readonly ErrorDetail[] } {
   const [bytes] = error.metadata?.get('grpc-status-details-bin') ?? [];
-  if (error.code === status.RESOURCE_EXHAUSTED && bytes === undefined) return tooLarge(error);
   if (!(bytes instanceof Buffer)) throw error;
   const { code, message, details } = fromBinary(StatusSchema, bytes);
   expect(code).toBe(error.code);
   expect(message).toBe(error.details);
-  const json = details.map((detail) => toJson(AnySchema, detail, { registry })) as unknown as ErrorDetail[];
-  return refusalOf(message, json, { grpc: error.code });
+  const json = details.map((detail) => toJson(AnySchema, detail, { registry }));
+  return { message, details: json as unknown as ErrorDetail[] };
 }
 
 /** grpc-js counts a message's bytes before anybody is asked, and answers by itself. */
-function tooLarge({ details }: ServiceError): Refusal {
-  return { reason: 'PAYLOAD_TOO_LARGE', domain: '', message: details, metadata: {}, fields: [] };
+export function tooLarge({ code, details, metadata }: ServiceError): Refusal | undefined {
+  const isPlain = code === status.RESOURCE_EXHAUSTED && !metadata?.get('grpc-status-details-bin').length;
+  return isPlain
+    ? { reason: 'PAYLOAD_TOO_LARGE', domain: '', message: details, metadata: {}, fields: [] }
+    : undefined;
+}
+
+function refusal(error: ServiceError): Refusal {
+  const plain = tooLarge(error);
+  if (plain) return plain;
+  const { message, details } = errorOf(error);
+  return refusalOf(message, details, { grpc: error.code });
 }

@@ -9,7 +9,7 @@ export interface Refusal {
   readonly fields: readonly string[];
 }
 
-interface Codes {
+export interface Codes {
   readonly jsonrpc: number;
   readonly grpc: number;
   readonly http: number;
@@ -36,9 +36,16 @@ const CODES: Readonly<Record<string, Codes>> = {
   METHOD_NOT_ALLOWED: codes(-32000, 12, 405),
   PAYLOAD_TOO_LARGE: codes(-32000, 8, 413),
   UNAUTHENTICATED: codes(-32000, 16, 401),
+  PERMISSION_DENIED: codes(-32000, 7, 403),
 };
 
-const OWN = new Set(['NOT_FOUND', 'METHOD_NOT_ALLOWED', 'PAYLOAD_TOO_LARGE', 'UNAUTHENTICATED']);
+const OWN = new Set([
+  'NOT_FOUND',
+  'METHOD_NOT_ALLOWED',
+  'PAYLOAD_TOO_LARGE',
+  'UNAUTHENTICATED',
+  'PERMISSION_DENIED',
+]);
 
 export interface ErrorDetail {
   readonly '@type': string;
@@ -48,14 +55,19 @@ export interface ErrorDetail {
   readonly fieldViolations?: { field: string; description: string }[];
 }
 
+const typed = (details: readonly ErrorDetail[], name: string) =>
+  details.find((detail) => detail['@type'] === `type.googleapis.com/${name}`);
+
+export const reasonOf = (details: readonly ErrorDetail[]): string =>
+  typed(details, 'google.rpc.ErrorInfo')?.reason ?? '';
+
 /**
  * Reads the details of an error, and holds its codes to the table: an error that is right in one binding and
  * wrong in another fails whichever test meets it.
  */
 export function refusalOf(message: string, details: readonly ErrorDetail[], seen: Partial<Codes>): Refusal {
-  const typed = (name: string) => details.find((detail) => detail['@type'] === `type.googleapis.com/${name}`);
-  const { reason = '', domain = '', metadata = {} } = typed('google.rpc.ErrorInfo') ?? {};
-  const violations = typed('google.rpc.BadRequest')?.fieldViolations ?? [];
+  const { reason = '', domain = '', metadata = {} } = typed(details, 'google.rpc.ErrorInfo') ?? {};
+  const violations = typed(details, 'google.rpc.BadRequest')?.fieldViolations ?? [];
   const row: Partial<Codes> = CODES[reason] ?? {};
   expect(seen, `codes of ${reason}: ${message}`).toEqual(
     Object.fromEntries(Object.keys(seen).map((key) => [key, row[key as keyof Codes]])),

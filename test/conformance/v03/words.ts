@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
+import type { Headers } from '../clients/index.js';
 
 /*
  * 1.0 and 0.3, each in JSON, as the two specifications have them. Written for the tests, from the facts, with
@@ -8,7 +9,7 @@ import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 /** Thrown for what 0.3 has no word for: the case is none of 0.3. */
 export class NoWord extends Error {}
 
-type Json = Record<string, JsonValue>;
+export type Json = Record<string, JsonValue>;
 
 /** How the two JSON forms of 0.3 differ: objects with a `kind` on JSON-RPC, the proto's names elsewhere. */
 export interface Form {
@@ -25,10 +26,10 @@ const mapped = (list: JsonValue | undefined, map: (item: Json) => Json): Json[] 
 const defined = (json: Record<string, JsonValue | undefined>): Json =>
   Object.fromEntries(Object.entries(json).filter(([, value]) => value !== undefined)) as Json;
 
-/** Text and data have neither name nor media type in 0.3. */
-function only(part: Json, ...names: string[]): void {
-  const other = Object.keys(part).find((name) => ![...names, 'metadata'].includes(name));
-  if (other) throw new NoWord(`0.3 has no ${other} beside ${names[0]}`);
+/** @throws NoWord where there is more than these members */
+export function only(json: Json, ...names: readonly string[]): void {
+  const other = Object.keys(json).find((name) => !names.includes(name));
+  if (other) throw new NoWord(`0.3 has no ${other} here`);
 }
 
 const MARK = 'data_part_compat';
@@ -56,8 +57,7 @@ export const kindForm: Form = {
     if (raw !== undefined || url !== undefined) {
       return defined({ kind: 'file', file: defined({ bytes: raw, uri: url, name, mimeType }), metadata });
     }
-    if (text !== undefined) only(part, 'text');
-    else only(part, 'data');
+    only(part, text === undefined ? 'data' : 'text', 'metadata');
     return defined(
       text === undefined ? { kind: 'data', ...wrapped(part) } : { kind: 'text', text, metadata },
     );
@@ -80,8 +80,7 @@ export const protoForm: Form = {
       const file = defined({ fileWithBytes: raw, fileWithUri: url, name, mimeType });
       return defined({ file, metadata });
     }
-    if (text !== undefined) only(part, 'text');
-    else only(part, 'data');
+    only(part, text === undefined ? 'data' : 'text', 'metadata');
     if (text !== undefined) return defined({ text, metadata });
     const { data, metadata: marked } = wrapped(part);
     return defined({ data: { data }, metadata: marked });
@@ -102,7 +101,9 @@ const isObject = (value: JsonValue | undefined): value is Json =>
 export function sendTo({ parts: partsName, role, partTo }: Form, request: JsonObject): Json {
   const { message, configuration, metadata } = request;
   const { returnImmediately = false, ...rest } = (configuration ?? {}) as Json;
-  if ('taskPushNotificationConfig' in rest) throw new NoWord('configs are another case');
+  only(rest, 'historyLength', 'acceptedOutputModes');
+  if (partsName === 'content' && rest.historyLength === 0)
+    throw new NoWord('0 is no historyLength in a2a.v1');
   if (!isObject(message)) return defined({ message, metadata });
   const { parts, role: name, ...others } = message;
   const list: Json = Array.isArray(parts) ? { [partsName]: (parts as Json[]).map(partTo) } : {};
@@ -112,6 +113,28 @@ export function sendTo({ parts: partsName, role, partTo }: Form, request: JsonOb
     configuration: { ...rest, blocking: !returnImmediately },
     metadata,
   });
+}
+
+/** A push config without its task. */
+export function configTo({ authentication, ...rest }: Record<string, JsonValue | undefined>): Json {
+  if (!isObject(authentication)) return defined(rest);
+  const { scheme, ...credentials } = authentication;
+  return defined({ ...rest, authentication: { schemes: [scheme ?? null], ...credentials } });
+}
+
+/** The version that 1.0 needs is left out, and extensions have a name of their own. */
+export function inOld({
+  'a2a-version': version,
+  'a2a-extensions': extensions,
+  ...headers
+}: Headers): Headers {
+  if (version !== '1.0') throw new NoWord('the case is about versions');
+  return extensions === undefined ? headers : { ...headers, 'x-a2a-extensions': extensions };
+}
+
+export function inModern({ 'x-a2a-extensions': extensions, ...headers }: Headers): Headers {
+  if ('a2a-extensions' in headers) throw new Error('0.3 knows no A2A-Extensions');
+  return extensions === undefined ? headers : { ...headers, 'a2a-extensions': extensions };
 }
 
 export function messageFrom(form: Form, { kind: _, role, ...message }: Json): Json {
