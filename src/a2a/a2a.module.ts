@@ -10,6 +10,7 @@ import { CallerLimits } from './caller.limits.js';
 import { Capabilities, CardCapabilities } from './capabilities.js';
 import { ChangesController } from './changes.controller.js';
 import { Dispatcher } from './dispatcher.js';
+import { ExtensionController } from './extension.controller.js';
 import { Faults } from './faults.js';
 import { GrpcController } from './grpc/index.js';
 import { JsonBody } from './http.body.js';
@@ -23,7 +24,14 @@ import { TaskService } from './task.service.js';
 /** The protocol surface: three bindings over one dispatcher over one service. */
 @Module({
   imports: [AgentsModule, AuthModule, CardsModule, MessagingModule, PushModule, TasksModule],
-  controllers: [ChangesController, JsonRpcController, RestController, GrpcController, OpenApiController],
+  controllers: [
+    ChangesController,
+    ExtensionController,
+    JsonRpcController,
+    RestController,
+    GrpcController,
+    OpenApiController,
+  ],
   providers: [
     CallerGate,
     CallerLimits,

@@ -1,13 +1,20 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { encodeMessageText, invalidField, TaskSchema } from '../protocol/index.js';
+import {
+  encodeMessageText,
+  hiddenExtensions,
+  invalidField,
+  TaskSchema,
+  withoutExtensions,
+} from '../protocol/index.js';
 import { type ChangePosition, type Changes, TaskStore } from '../tasks/index.js';
 import type { Call } from './call.js';
 import { Dispatcher } from './dispatcher.js';
 import { Faults } from './faults.js';
 import { HttpCaller } from './http.caller.js';
 import { errorAnswer } from './rest/index.js';
+import { reachOf } from './task.scope.js';
 import { viewOf } from './task.view.js';
 
 const LONGEST_WAIT_S = 60;
@@ -15,13 +22,11 @@ const LOOK_MS = 250;
 const PAGE_SIZE = 50;
 const MOST = 100;
 
-import { reachOf } from './task.scope.js';
-
 const POSITION = /^(\d{1,15})\.([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/;
 
 /**
  * `GET /agents/{agent}/changes?after=<cursor>&wait=<seconds>`: the caller's own tasks whose status changed, in the
- * order of the changes, so that whoever missed pushes or streams catches up (README.md beside this file). Goes
+ * order of the changes, so that whoever missed pushes or streams catches up (its page: change.feed.ts). Goes
  * through the dispatcher as ListTasks does.
  */
 @Controller()
@@ -57,8 +62,9 @@ export class ChangesController {
     const waitMs = (number(caller, 'wait', { most: LONGEST_WAIT_S }) ?? 0) * 1000;
     const artifacts = caller.query('includeArtifacts') === 'true';
     const { tasks, position } = await this.#wait(call, { from, limit, waitMs });
+    const hidden = hiddenExtensions(call.extensions);
     const texts = tasks.map(({ task }) =>
-      encodeMessageText(TaskSchema, viewOf(task, historyLength, artifacts)),
+      encodeMessageText(TaskSchema, withoutExtensions(viewOf(task, historyLength, artifacts), hidden)),
     );
     const next = position ? `${position.transaction}.${position.id}` : cursor;
     return `{"tasks":[${texts.join(',')}],"cursor":${JSON.stringify(next)}}`;

@@ -32,6 +32,7 @@ import {
 } from './capabilities.js';
 import { activeExtensions } from './extensions.js';
 import { Operations } from './operations.js';
+import { shownReply } from './shown.reply.js';
 
 export type Reply = Message | EventStream;
 
@@ -126,7 +127,8 @@ export class Dispatcher implements BeforeApplicationShutdown {
       const over = await this.gate.enter(call, request);
       const operation = this.operations[call.operation] as Operation;
       try {
-        const reply = await traced(call, () => operation.call(this.operations, request, call));
+        const made = await traced(call, () => operation.call(this.operations, request, call));
+        const reply = shownReply(made, call);
         this.gate.note(call, request);
         if (over && isStream(reply)) return untilOver(reply, over);
         over?.();

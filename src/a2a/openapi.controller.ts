@@ -6,11 +6,10 @@ import { AgentRegistry } from '../agents/index.js';
 import { CardService } from '../cards/index.js';
 import { Config, packageVersion } from '../config/index.js';
 import { encodeMessage, openApiDocument, protoComments, SecuritySchemeSchema } from '../protocol/index.js';
+import { PAGE_HEADERS } from './html.page.js';
 import { openApiPage } from './openapi.page.js';
 
 const CACHING = { 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' };
-/** The page is text and style; nothing else of it may run or be fetched. */
-const SAFE = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" };
 
 /** The HTTP+JSON binding described: for tools at `/openapi.json`, for people at `/docs`. */
 @Controller()
@@ -30,10 +29,7 @@ export class OpenApiController {
 
   @Get('docs')
   page(@Res() reply: FastifyReply): void {
-    reply
-      .headers({ ...CACHING, ...SAFE })
-      .type('text/html; charset=utf-8')
-      .send(this.made.page);
+    reply.headers(PAGE_HEADERS).type('text/html; charset=utf-8').send(this.made.page);
   }
 
   private get made() {

@@ -1,19 +1,7 @@
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
+import { html, htmlPage, prose } from './html.page.js';
 
 type Named = Readonly<Record<string, JsonObject>>;
-
-const STYLE = `
-  body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1d2733 }
-  h1, h2 { line-height: 1.2 } h2 { margin-top: 3rem; border-bottom: 1px solid #d5dde5; padding-bottom: .3rem }
-  code, pre { font: .875em ui-monospace, monospace } a { color: #0b62a8 }
-  details { border: 1px solid #d5dde5; border-radius: .4rem; margin: .5rem 0; padding: .5rem .8rem }
-  summary { cursor: pointer } b { display: inline-block; min-width: 4.2rem }
-  table { border-collapse: collapse; width: 100%; margin: .5rem 0 }
-  td, th { text-align: left; vertical-align: top; padding: .25rem .8rem .25rem 0; border-top: 1px solid #e8edf2 }
-  @media (prefers-color-scheme: dark) {
-    body { background: #14191f; color: #d8dfe6 } a { color: #7cc0ff }
-    details, td, th, h2 { border-color: #303a45 }
-  }`;
 
 /** The OpenAPI document as a page to read: one file without a script, which fetches nothing. */
 export function openApiPage(document: JsonObject): string {
@@ -37,18 +25,16 @@ export function openApiPage(document: JsonObject): string {
       `<tr id="${name}"><td>${name}</td><td>${prose(String(description))}</td></tr>`,
   );
   const schemas = Object.entries(components.schemas).map(([name, schema]) => schemaHtml(name, schema));
-  return `<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${html(info.title ?? '')}: HTTP+JSON</title><style>${STYLE}</style>
-<h1>${html(info.title ?? '')} ${html(info.version ?? '')}</h1>
+  return htmlPage(
+    `${info.title ?? ''}: HTTP+JSON`,
+    `<h1>${html(info.title ?? '')} ${html(info.version ?? '')}</h1>
 <p>${html(info.summary ?? '')}. ${html(info.description ?? '')}</p>
 <p>The same as a document for tools: <a href="openapi.json">openapi.json</a>.</p>
 <table>${servers.map(({ url, description }) => `<tr><td><code>${html(url)}</code><td>${html(description)}`).join('')}</table>
 ${chapters.join('\n')}
 <h2>Errors</h2><table>${errors.join('')}</table>
-<h2>Types</h2>${schemas.join('\n')}
-</html>
-`;
+<h2>Types</h2>${schemas.join('\n')}`,
+  );
 }
 
 interface Operation {
@@ -105,10 +91,3 @@ function typeHtml(schema: JsonValue | undefined): string {
 }
 
 const nameOf = ({ $ref }: JsonObject) => String($ref ?? '').replace(/^.*\//, '');
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-const html = (text: string) => text.replace(/[&<>"]/g, (found) => ENTITIES[found]!);
-/** Text with `code` and line ends. */
-const prose = (text: string) =>
-  html(text)
-    .replace(/`([^`]+)`/g, '<code>$1</code>')
-    .replaceAll('\n', '<br>');

@@ -1,7 +1,16 @@
 import { fromJson, type JsonObject, type JsonValue, type MessageInitShape } from '@bufbuild/protobuf';
 import { ValueSchema } from '@bufbuild/protobuf/wkt';
-import { type ArtifactSchema, type Part, type PartSchema, Role, TaskState } from '../protocol/index.js';
+import {
+  type ArtifactSchema,
+  EXTENSION_URIS,
+  type MessageSchema,
+  type Part,
+  type PartSchema,
+  Role,
+  TaskState,
+} from '../protocol/index.js';
 import type { AgentEvent } from './agent.executor.js';
+import { extended, type Question } from './extensions/index.js';
 
 export type PartInit = MessageInitShape<typeof PartSchema>;
 export type ArtifactInit = MessageInitShape<typeof ArtifactSchema>;
@@ -40,8 +49,24 @@ export const working = (text?: string) => status(TaskState.WORKING, text);
 export const completed = (text?: string) => status(TaskState.COMPLETED, text);
 export const failed = (text?: string) => status(TaskState.FAILED, text);
 export const rejected = (text?: string) => status(TaskState.REJECTED, text);
-export const inputRequired = (text?: string) => status(TaskState.INPUT_REQUIRED, text);
-export const authRequired = (text?: string) => status(TaskState.AUTH_REQUIRED, text);
+/** With a question of approvals/v1, clients that know it get it as data, all others its text. */
+export const inputRequired = (asked?: string | Question) => asking(TaskState.INPUT_REQUIRED, asked);
+export const authRequired = (asked?: string | Question) => asking(TaskState.AUTH_REQUIRED, asked);
+
+function asking(state: TaskState, asked?: string | Question): AgentEvent {
+  if (typeof asked !== 'object') return status(state, asked);
+  const message = questionMessage(asked, [textPart(asked.text)]);
+  return { case: 'statusUpdate', value: { status: { state, message } } };
+}
+
+/** A status message that asks a question of approvals/v1, said as `parts` for people. */
+export function questionMessage(
+  question: Question,
+  parts: PartInit[],
+): MessageInitShape<typeof MessageSchema> {
+  const metadata = extended({ question });
+  return { role: Role.AGENT, parts, metadata, extensions: [EXTENSION_URIS.approvals] };
+}
 
 /** The text parts as one text, a line break between them; '' where there is none. */
 export function textOf(parts: readonly Part[]): string {

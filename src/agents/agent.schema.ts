@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Backend, text, whole } from './backends/backend.schema.js';
+import { EXTENSIONS } from './extensions/index.js';
 
 const DAY_MS = 86_400_000;
 
@@ -85,6 +86,20 @@ const Rollout = z
     'Where one id is served in several versions: the current one answers at the plain address, a draining one only finishes what was begun on it.',
   );
 
+const OWN_EXTENSIONS = EXTENSIONS.map(({ name }) => name);
+
+const AgentExtension = z.union(
+  [
+    z.enum(OWN_EXTENSIONS),
+    z.strictObject({
+      uri: text('give a URI'),
+      description: text().optional(),
+      required: z.boolean().optional(),
+    }),
+  ],
+  { error: `give one of ${OWN_EXTENSIONS.join(', ')}, or uri with description and required` },
+);
+
 /** An agent as an operator writes it. The JSON Schema for editors is made from this. */
 export const AgentFile = z
   .strictObject({
@@ -106,14 +121,9 @@ export const AgentFile = z
     inputModes: mediaTypes('text/plain').default(['text/plain']),
     outputModes: mediaTypes('text/plain').default(['text/plain', 'application/json']),
     extensions: z
-      .array(
-        z.strictObject({
-          uri: text('give a URI'),
-          description: text().optional(),
-          required: z.boolean().optional(),
-        }),
-      )
-      .optional(),
+      .array(AgentExtension, { error: 'give a list of extensions' })
+      .optional()
+      .describe('What the card declares: extensions of Parley by name, others by URI.'),
     access: Access.optional(),
     streaming: z.boolean({ error: 'give true or false' }).default(true),
     v03: z.boolean({ error: 'give true or false' }).default(true).describe('Serves A2A 0.3 beside 1.0.'),

@@ -2,6 +2,7 @@ import { AGENT_SETTINGS, type AgentDefinition, type AgentSettings } from './agen
 import type { AgentExecutor } from './agent.executor.js';
 import type { AgentFile } from './agent.schema.js';
 import type { Rollout } from './agent.versions.js';
+import { declared } from './extensions/index.js';
 
 /** Kinds whose work can be found again after a crash: it is then gone on with, not begun twice. */
 const FOUND_AGAIN: ReadonlySet<string> = new Set(['a2a', 'http']);
@@ -9,10 +10,11 @@ const RETRIES = 3;
 
 /** The definition of an agent that an operator has written down. */
 export function fileAgent(file: AgentFile, executor: AgentExecutor): AgentDefinition {
-  const { id, name, description, version, provider, documentationUrl, iconUrl, extensions, streaming } = file;
+  const { id, name, description, version, provider, documentationUrl, iconUrl, streaming } = file;
   const { access } = file;
   return {
-    ...{ id, name, description, version, provider, documentationUrl, iconUrl, extensions, streaming },
+    ...{ id, name, description, version, provider, documentationUrl, iconUrl, streaming },
+    extensions: extensionsOf(file),
     ...skillsOf(file),
     rollout: rolloutOf(file),
     access: access && {
@@ -38,6 +40,16 @@ function skillsOf({ id, name, description, skills = [{ id, name, description, ta
 function rolloutOf({ rollout }: AgentFile): Rollout | undefined {
   if (rollout === 'draining') return { isDraining: true };
   return typeof rollout === 'object' ? rollout : undefined;
+}
+
+/** What a kind of back end tells by itself is declared without being named. */
+function extensionsOf({ extensions = [], backend }: AgentFile): AgentDefinition['extensions'] {
+  type Declared = NonNullable<AgentDefinition['extensions']>[number];
+  const named = extensions.flatMap((given): readonly Declared[] =>
+    typeof given === 'string' ? declared(given) : [given],
+  );
+  const own = backend.kind === 'openai' ? declared('usage/v1') : [];
+  return [...named, ...own.filter(({ uri }) => !named.some((given) => given.uri === uri))];
 }
 
 type SkillFile = NonNullable<AgentFile['skills']>[number];

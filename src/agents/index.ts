@@ -5,3 +5,4 @@ export { agentJsonSchema } from './agent.schema.js';
 export * from './agent.versions.js';
 export * from './agents.module.js';
 export { Callbacks } from './backends/callbacks.js';
+export * from './extensions/index.js';

@@ -1,13 +1,13 @@
 import { create } from '@bufbuild/protobuf';
-import type { ExtendedSkill } from '../agents/index.js';
+import type { AgentDefinition, ExtendedSkill } from '../agents/index.js';
 import type { Config } from '../config/index.js';
-import { type AgentCard, AgentCardSchema } from '../protocol/index.js';
+import { type AgentCard, AgentCardSchema, CHANGE_FEED_URI, extensionPath } from '../protocol/index.js';
 import { securityOf } from './card.security.js';
 import { type AgentAddress, interfacesOf, type Served } from './served.js';
 
-/** Served beside the bindings for every agent; its page is src/a2a/CHANGES.md. */
+/** Served beside the bindings for every agent. */
 const CHANGE_FEED = {
-  uri: 'https://parley.dev/extensions/change-feed/v1',
+  uri: CHANGE_FEED_URI,
   description: 'GET /agents/{agent}/changes: tasks whose status changed since a cursor, to catch up',
 };
 
@@ -35,11 +35,19 @@ export function agentCard(wanted: WantedCard, served: Served, config: Config): A
       streaming: agent.streaming,
       pushNotifications: served.pushNotifications,
       extendedAgentCard: agent.extendedSkills !== undefined,
-      extensions: [...(agent.extensions ?? []), CHANGE_FEED],
+      extensions: [...(agent.extensions ?? []), CHANGE_FEED].map((one) => documented(one, served)),
     },
     defaultInputModes: [...agent.defaultInputModes],
     defaultOutputModes: [...agent.defaultOutputModes],
     skills: [...agent.skills, ...extendedSkills.map(({ skill }) => skill)],
     ...securityOf(config, served.pushNotifications, agent.access?.scopes),
   });
+}
+
+type Declared = NonNullable<AgentDefinition['extensions']>[number];
+
+/** An extension of the service's own with the address of the page about it, here where it is served. */
+function documented(extension: Declared, { url }: Served) {
+  const path = extensionPath(extension.uri);
+  return path === undefined ? extension : { ...extension, params: { documentation: url + path } };
 }

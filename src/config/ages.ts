@@ -33,6 +33,16 @@ export const ages = (otherwise: string) => {
   });
 };
 
+/** The most specific of the rules that holds, an organisation's before an agent's; milliseconds, or Infinity. */
+export function ageFor(rules: readonly AgeRule[], wanted: { agent: string; organisation: string }): number {
+  const fitting = rules.filter(
+    ({ agent = wanted.agent, organisation = wanted.organisation }) =>
+      agent === wanted.agent && organisation === wanted.organisation,
+  );
+  const weight = ({ agent, organisation }: AgeRule) => (organisation ? 2 : 0) + (agent ? 1 : 0);
+  return fitting.sort((a, b) => weight(b) - weight(a))[0]?.ms ?? Number.POSITIVE_INFINITY;
+}
+
 function ruleOf(text: string): AgeRule {
   const [, agent, organisation, given = ''] = RULE.exec(text) ?? [];
   return { agent, organisation, ms: milliseconds(given) };

@@ -111,6 +111,12 @@ function contradictions(values: Partial<SettingValues>): ConfigProblem[] {
       what: 'not set; give a key such as 2026=(openssl rand -base64 32), the credentials of receivers are encrypted with it',
     });
   }
+  if (values.approvalWebhook && !values.approvalSecret) {
+    problems.push({
+      where: variableOf('approvalSecret'),
+      what: 'not set; give a secret such as whsec_(openssl rand -base64 32), the webhook verifies with it',
+    });
+  }
   problems.push(...accessProblems(values));
   problems.push(...tlsProblems(values));
   const open = !requiresCredentials({

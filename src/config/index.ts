@@ -1,4 +1,4 @@
-export type { AgeRule } from './ages.js';
+export { type AgeRule, ageFor } from './ages.js';
 export { packageVersion } from './command.line.js';
 export * from './config.js';
 export * from './config.loader.js';

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { age, ages } from './ages.js';
+import { APPROVAL_SETTINGS } from './approval.settings.js';
 import { PUSH_SETTINGS } from './push.settings.js';
 import { SCOPES, type Scope } from './scopes.js';
 import { type Setting, setting } from './setting.js';
@@ -303,6 +304,7 @@ export const SETTINGS = {
     'Wrong credentials from one address, on each replica, before it has to wait; 0 is no limit',
   ),
   ...PUSH_SETTINGS,
+  ...APPROVAL_SETTINGS,
   keepEnded: setting(
     ages('90d'),
     'ages',

@@ -1,7 +1,16 @@
 import type { Approval } from '../agents/index.js';
 import type { Task } from '../protocol/index.js';
 
-/** An operator's answers to tasks that wait for somebody. */
+/** An operator's answer to a question. */
+export interface OperatorAnswer {
+  readonly text: string;
+  readonly by: string;
+}
+
+/**
+ * An operator's answers to tasks that wait for somebody. Each is for one wait: the one whose status is of the time
+ * `since` (milliseconds), or else the one that the task is in; when that is over meanwhile, it is refused.
+ */
 export abstract class Approvals {
   /**
    * Starts the waiting task's next turn with the approval. One approval answers one wait of one task: of two
@@ -9,7 +18,7 @@ export abstract class Approvals {
    *
    * @throws A2AError `taskNotFound`; `unsupportedOperation` where the task does not wait for an approval
    */
-  abstract resolve(taskId: string, approval: Approval): Promise<Task>;
+  abstract resolve(taskId: string, approval: Approval, since?: number): Promise<Task>;
 
   /**
    * Answers a task that waits in INPUT_REQUIRED, in the caller's place: a message of the task whose metadata says
@@ -17,5 +26,5 @@ export abstract class Approvals {
    *
    * @throws A2AError `taskNotFound`; `unsupportedOperation` where the task does not wait for input
    */
-  abstract answer(taskId: string, text: string, by: string): Promise<Task>;
+  abstract answer(taskId: string, answer: OperatorAnswer, since?: number): Promise<Task>;
 }

@@ -1,9 +1,10 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { Injectable } from '@nestjs/common';
 import type { Approval } from '../agents/index.js';
 import { A2AError, type Task, TaskState } from '../protocol/index.js';
 import { Clock, type Delivery, Ids, TaskFeed, TaskStore } from '../tasks/index.js';
 import { answerEvent, approvalEvent } from './approval.event.js';
-import { Approvals } from './approvals.js';
+import { Approvals, type OperatorAnswer } from './approvals.js';
 import { TurnRunner } from './turn.runner.js';
 
 /** Approvals as entries of the task's log: committed first, then the next turn starts with them. */
@@ -19,20 +20,22 @@ export class TurnApprovals extends Approvals {
     super();
   }
 
-  async resolve(taskId: string, approval: Approval): Promise<Task> {
+  async resolve(taskId: string, approval: Approval, since?: number): Promise<Task> {
     const at = this.clock.now();
     return this.#deliver(taskId, 'an approval', (task) => ({
       event: approvalEvent(task, approval, at),
       states: [TaskState.AUTH_REQUIRED],
       state: TaskState.WORKING,
       statusAt: at,
+      since: since ?? statusTime(task),
     }));
   }
 
-  answer(taskId: string, text: string, by: string): Promise<Task> {
+  answer(taskId: string, { text, by }: OperatorAnswer, since?: number): Promise<Task> {
     return this.#deliver(taskId, 'input', (task) => ({
       event: answerEvent(task, { messageId: this.ids.next(), text, by }),
       states: [TaskState.INPUT_REQUIRED],
+      since: since ?? statusTime(task),
     }));
   }
 
@@ -59,3 +62,5 @@ export class TurnApprovals extends Approvals {
     return claim?.stored.task ?? (await this.store.find(taskId))!.stored.task;
   }
 }
+
+const statusTime = ({ status }: Task) => timestampMs(status!.timestamp!);

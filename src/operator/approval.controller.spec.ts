@@ -8,16 +8,18 @@ import { listen } from '../../test/support/http.js';
 import type { Approval } from '../agents/index.js';
 import { AnonymousAuthenticator, AuditLog, Authenticator } from '../auth/index.js';
 import { Config } from '../config/index.js';
-import { Approvals } from '../messaging/index.js';
+import { Approvals, type OperatorAnswer } from '../messaging/index.js';
 import { A2AError, type Task, TaskSchema, TaskState } from '../protocol/index.js';
 import { type WaitingQuery, WaitingStore, type WaitingTask } from '../tasks/index.js';
 import { ApprovalController } from './approval.controller.js';
+import { ApprovalStream } from './approval.stream.js';
 import { OperatorGuard } from './operator.guard.js';
 
 const TOKEN = 'correct-horse';
-const given: { taskId: string; approval: Approval }[] = [];
+const given: { taskId: string; approval: Approval; since?: number }[] = [];
 
-const answers: string[][] = [];
+const audit = new FakeAudit();
+const answers: unknown[] = [];
 const asked: WaitingQuery[] = [];
 
 /** Three tasks wait, one second after another. */
@@ -35,15 +37,15 @@ class ThreeWaiting extends WaitingStore {
 }
 
 class RecordingApprovals extends Approvals {
-  async resolve(taskId: string, approval: Approval): Promise<Task> {
+  async resolve(taskId: string, approval: Approval, since?: number): Promise<Task> {
     if (taskId === 'unknown') throw new A2AError('taskNotFound');
     if (taskId === 'broken') throw new Error('password=x');
-    given.push({ taskId, approval });
+    given.push({ taskId, approval, ...(since !== undefined && { since }) });
     return create(TaskSchema, { id: taskId, status: { state: TaskState.WORKING } });
   }
 
-  async answer(taskId: string, text: string, by: string): Promise<Task> {
-    answers.push([taskId, text, by]);
+  async answer(taskId: string, answer: OperatorAnswer, since?: number): Promise<Task> {
+    answers.push([taskId, answer, since]);
     return create(TaskSchema, { id: taskId, status: { state: TaskState.WORKING } });
   }
 }
@@ -55,9 +57,10 @@ async function start(env: Record<string, string>): Promise<NestFastifyApplicatio
     providers: [
       OperatorGuard,
       { provide: Authenticator, useValue: new AnonymousAuthenticator() },
-      { provide: AuditLog, useValue: new FakeAudit() },
+      { provide: AuditLog, useValue: audit },
       { provide: Approvals, useClass: RecordingApprovals },
       { provide: WaitingStore, useClass: ThreeWaiting },
+      { provide: ApprovalStream, useValue: {} },
       { provide: Config, useValue: config },
     ],
   })
@@ -107,11 +110,30 @@ describe("An operator's approval", () => {
   it('answers a task that waits for input', async () => {
     await post({ body: JSON.stringify({ answer: 'main', by: 'ann' }) });
 
-    expect(answers).toEqual([['t1', 'main', 'ann']]);
+    expect(answers).toEqual([['t1', { text: 'main', by: 'ann' }, undefined]]);
     expect(given).toEqual([]);
   });
 
+  it('stands in the audit log with who and why', async () => {
+    await post({ body: JSON.stringify({ approved: false, by: 'ann', reason: 'frozen' }) });
+
+    expect(audit.records.at(-1)).toEqual({
+      act: 'approval',
+      principal: { organisation: '', subject: 'ann' },
+      taskId: 't1',
+      reason: 'refused',
+      why: 'frozen',
+    });
+  });
+
+  it('may be for one wait alone', async () => {
+    await post({ body: JSON.stringify({ since: '1970-01-01T00:00:02Z' }) });
+
+    expect(given[0]?.since).toBe(2_000);
+  });
+
   it.each([
+    ['{"since":"yesterday"}', 'since'],
     ['{"approved":"yes"}', 'approved'],
     ['{"by":1}', 'by'],
     ['{"reason":"a\\u0000b"}', 'reason'],

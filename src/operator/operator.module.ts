@@ -4,6 +4,9 @@ import { MessagingModule } from '../messaging/index.js';
 import { PushModule } from '../push/index.js';
 import { TasksModule } from '../tasks/index.js';
 import { ApprovalController } from './approval.controller.js';
+import { ApprovalExpiry } from './approval.expiry.js';
+import { ApprovalStream } from './approval.stream.js';
+import { ApprovalWebhook } from './approval.webhook.js';
 import { DeliveryController, ReceiverController } from './delivery.controller.js';
 import { ErasureController } from './erasure.controller.js';
 import { KeyController } from './key.controller.js';
@@ -12,6 +15,7 @@ import { PushAlarm } from './push.alarm.js';
 
 @Module({
   imports: [AuthModule, MessagingModule, PushModule, TasksModule],
+  providers: [ApprovalExpiry, ApprovalStream, ApprovalWebhook, PushAlarm],
   controllers: [
     ApprovalController,
     DeliveryController,
@@ -20,6 +24,5 @@ import { PushAlarm } from './push.alarm.js';
     LogController,
     ReceiverController,
   ],
-  providers: [PushAlarm],
 })
 export class OperatorModule {}

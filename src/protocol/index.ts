@@ -2,6 +2,7 @@ export * from './call.context.js';
 export * from './canonical.hash.js';
 export * from './error.encoding.js';
 export * from './errors.js';
+export * from './extensions/index.js';
 export * from './gen/a2a_pb.js';
 export { FieldBehavior, field_behavior } from './gen/google/api/field_behavior_pb.js';
 export * from './grpc.definition.js';

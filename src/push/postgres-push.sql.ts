@@ -15,7 +15,7 @@ const UNSYNCED = `unsynced AS MATERIALIZED (SELECT set_config('synchronous_commi
 export const LOCK_OWNED = `SELECT FROM tasks t WHERE ${OWNED} FOR UPDATE`;
 
 export const LIST = `
-SELECT p.id, p.url, p.host, p.secret, p.version FROM tasks t
+SELECT p.id, p.url, p.host, p.secret, p.version, p.extensions FROM tasks t
 LEFT JOIN push_configs p ON p.task_id = t.id AND p.state <> 'deleted' WHERE ${OWNED} ORDER BY p.id`;
 
 export const REMOVE = `
@@ -73,7 +73,7 @@ WITH ${UNSYNCED}, h AS (
 ), u AS (
   UPDATE push_configs p SET claim = $1, claimed_until = clock_timestamp() + $2 * interval '1 millisecond'
   FROM mine, unsynced WHERE p.task_id = mine.task_id AND p.id = mine.id
-  RETURNING p.task_id, p.id, p.url, p.host, p.secret, p.version, p.cursor, p.tries
+  RETURNING p.task_id, p.id, p.url, p.host, p.secret, p.version, p.extensions, p.cursor, p.tries
 )
 SELECT u.*, t.agent, e.seqs, e.payloads, (
   SELECT request->>'traceparent' FROM task_events m WHERE m.task_id = u.task_id AND m.seq = t.inbox_seq

@@ -112,7 +112,7 @@ export class PushConfigs {
       const { href, host } = await guard.check(config.url);
       const filled = Object.values(credentials).some((value) => value !== undefined);
       const secret = filled ? cipher.encrypt(JSON.stringify(credentials), id) : undefined;
-      return { id, url: href, host, secret, version: call.version };
+      return { id, url: href, host, secret, version: call.version, extensions: call.extensions };
     } catch (error) {
       if (error instanceof ForbiddenUrl) throw invalidField(`${at}url`, error.message);
       throw error;

@@ -12,4 +12,5 @@ export * from './task.fold.js';
 export * from './task.state.js';
 export * from './task.store.js';
 export * from './tasks.module.js';
+export * from './wait.log.js';
 export * from './waiting.store.js';

@@ -8,8 +8,8 @@ import { MOST_PUSH_CONFIGS, type PushTarget } from './task.store.js';
  * @throws A2AError `invalidParams` when there are too many
  */
 export async function addPushTarget(client: PoolClient, taskId: string, target: PushTarget): Promise<void> {
-  const { id, url, host, secret, version } = target;
-  const values = [taskId, id, url, host, secret ?? null, version, MOST_PUSH_CONFIGS];
+  const { id, url, host, secret, version, extensions } = target;
+  const values = [taskId, id, url, host, secret ?? null, version, MOST_PUSH_CONFIGS, extensions];
   const { rows } = await client.query(ADD_PUSH, values);
   if (rows.length > 0) return;
   throw new A2AError('invalidParams', {

@@ -1,5 +1,6 @@
 import type { AgeRule } from '../config/index.js';
 import type { Postgres } from '../database/index.js';
+import type { TaskState } from '../protocol/index.js';
 import { type Overdue, type Removable, RetentionStore } from './retention.store.js';
 
 /** An arbitrary number that all replicas agree on. */
@@ -62,7 +63,9 @@ const REMOVE_CHUNKS = `${picked(CHUNKY)}, t AS (
 )
 SELECT count(*)::int AS removed FROM t`;
 
-const OVERDUE = `${picked(WAITING)} SELECT id, status_at FROM picked`;
+/** A state of the two is found by their index. */
+const overdueIn = (state?: TaskState) =>
+  `${picked(state === undefined ? WAITING : `${WAITING} AND state = ${state}`)} SELECT id, status_at FROM picked`;
 
 /** Of tables that know no agent, only the rule for all holds. */
 const oldest = (table: string, time: string, condition: string) => `
@@ -96,9 +99,10 @@ export class PostgresRetentionStore extends RetentionStore {
     });
   }
 
-  async overdue(rules: readonly AgeRule[]): Promise<readonly Overdue[]> {
+  async overdue(rules: readonly AgeRule[], state?: TaskState): Promise<readonly Overdue[]> {
     type Row = { id: string; status_at: Date };
-    const query = { name: 'overdue', text: OVERDUE, values: [rowsOf(rules), BATCH] };
+    const name = `overdue-${state ?? 'any'}`;
+    const query = { name, text: overdueIn(state), values: [rowsOf(rules), BATCH] };
     const { rows } = await this.postgres.query<Row>(query);
     return rows.map((row) => ({ taskId: row.id, statusAt: row.status_at.getTime() }));
   }

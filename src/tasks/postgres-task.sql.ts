@@ -65,9 +65,10 @@ WITH w AS (
   FROM c JOIN ce ON ce.task_id = c.id
   RETURNING id
 ), p AS (
-  INSERT INTO push_configs (task_id, id, url, host, secret, version, cursor)
-  SELECT task_id, p.id, url, host, secret, version, 0
-  FROM json_to_recordset($4::json) AS p(task_id uuid, id text, url text, host text, secret text, version text)
+  INSERT INTO push_configs (task_id, id, url, host, secret, version, extensions, cursor)
+  SELECT task_id, p.id, url, host, secret, version, extensions, 0
+  FROM json_to_recordset($4::json)
+    AS p(task_id uuid, id text, url text, host text, secret text, version text, extensions text[])
   JOIN ct ON ct.id = p.task_id
 )
 SELECT id, version, ended, push FROM u UNION ALL SELECT id, 1, false, false FROM ct`;
@@ -83,13 +84,14 @@ export const CREATED = 'SELECT id FROM tasks WHERE id = $1';
 /**
  * A message or approval for a task: appended, and the lease taken when no turn runs. $1 task, $2..$4 scope or
  * null, $5 states or null, $6 payload, $7 request, $8 key, $9 hash, $10 holder, $11 lease ms, $12 state,
- * $13 status time. With a push config, LOCK comes before it in the same transaction and ADD_PUSH after.
+ * $13 status time, $14 the time that the status has to be of, or null. With a push config, LOCK comes before it in the same transaction and ADD_PUSH after.
  */
 export const DELIVER = `
 WITH old AS (
   SELECT id, lease_until IS NULL AS idle FROM tasks t
   WHERE id = $1 AND ($2::text IS NULL OR (organisation = $2 AND owner = $3 AND agent = $4)) AND NOT direct
     AND state NOT IN ${ENDED} AND ($5::int[] IS NULL OR state = ANY($5))
+    AND ($14::timestamptz IS NULL OR status_at = $14)
   FOR UPDATE
 ), u AS (
   UPDATE tasks t SET
@@ -117,18 +119,19 @@ export const LOCK = 'SELECT FROM tasks WHERE id = $1 FOR UPDATE';
 
 /**
  * Adds a push config or replaces the one of the same id, under the task's row lock. $1 task, $2 id, $3 url,
- * $4 host, $5 secret, $6 version, $7 most configs. One that replaces keeps its place in the log: what was not
+ * $4 host, $5 secret, $6 version, $7 most configs, $8 extensions. One that replaces keeps its place in the log: what was not
  * delivered yet goes to the new address. No row: there are too many.
  */
 export const ADD_PUSH = `
 WITH t AS (
   UPDATE tasks SET push = true WHERE id = $1 RETURNING id, version, state IN ${ENDED} AS ended
 )
-INSERT INTO push_configs AS p (task_id, id, url, host, secret, version, cursor, state)
-SELECT t.id, $2, $3, $4, $5, $6, t.version, CASE WHEN ended THEN 'done' ELSE 'open' END FROM t
+INSERT INTO push_configs AS p (task_id, id, url, host, secret, version, extensions, cursor, state)
+SELECT t.id, $2, $3, $4, $5, $6, $8::text[], t.version, CASE WHEN ended THEN 'done' ELSE 'open' END FROM t
 WHERE (SELECT count(*) FROM push_configs o WHERE o.task_id = $1 AND o.id <> $2 AND o.state <> 'deleted') < $7
 ON CONFLICT (task_id, id) DO UPDATE SET
-  url = excluded.url, host = excluded.host, secret = excluded.secret, version = excluded.version, tries = 0,
+  url = excluded.url, host = excluded.host, secret = excluded.secret, version = excluded.version,
+  extensions = excluded.extensions, tries = 0,
   cursor = CASE WHEN p.state = 'deleted' THEN excluded.cursor ELSE p.cursor END,
   state = CASE WHEN p.state = 'dead' THEN 'open' WHEN p.state = 'deleted' THEN excluded.state ELSE p.state END,
   due_at = CASE WHEN p.state = 'deleted' THEN 'infinity' WHEN p.cursor < excluded.cursor THEN now() ELSE p.due_at END

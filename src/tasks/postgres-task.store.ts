@@ -113,7 +113,8 @@ export class PostgresTaskStore extends TaskStore {
     return available(work);
   }
 
-  #deliveryValues({ taskId, scope, states, request, identity, state, statusAt }: Delivery, payload: string) {
+  #deliveryValues(delivery: Delivery, payload: string) {
+    const { taskId, scope, states, request, identity, state, statusAt, since } = delivery;
     return [
       taskId,
       ...(scope ? [scope.organisation, scope.owner, scope.agent] : [null, null, null]),
@@ -126,6 +127,7 @@ export class PostgresTaskStore extends TaskStore {
       this.options.leaseMs,
       state ?? null,
       statusAt === undefined ? null : new Date(statusAt),
+      since === undefined ? null : new Date(since),
     ];
   }
 

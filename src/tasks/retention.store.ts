@@ -1,4 +1,5 @@
 import type { AgeRule } from '../config/index.js';
+import type { TaskState } from '../protocol/index.js';
 
 /** What retention removes, and what it is called in metrics. */
 export type Removable = 'tasks' | 'events' | 'push' | 'audit';
@@ -21,6 +22,6 @@ export abstract class RetentionStore {
    * replica is at it.
    */
   abstract remove(what: Removable, rules: readonly AgeRule[]): Promise<number>;
-  /** Some of the tasks that have waited for somebody for longer than the rules allow. */
-  abstract overdue(rules: readonly AgeRule[]): Promise<readonly Overdue[]>;
+  /** Some of the tasks that have waited for somebody, or in this state, for longer than the rules allow. */
+  abstract overdue(rules: readonly AgeRule[], state?: TaskState): Promise<readonly Overdue[]>;
 }

@@ -47,6 +47,8 @@ export interface PushTarget {
   readonly secret?: string;
   /** The protocol version that the receiver reads. */
   readonly version: string;
+  /** The extensions that were active in the call that made the config: what is posted has their data alone. */
+  readonly extensions: readonly string[];
 }
 
 /** Most push configs of one task. */
@@ -100,6 +102,8 @@ export interface Delivery {
   /** The state that the event brings, with its time. */
   readonly state?: TaskState;
   readonly statusAt?: number;
+  /** The task takes it only as long as its status is of this time, milliseconds: a wait that is over takes no answer. */
+  readonly since?: number;
   readonly push?: PushTarget;
 }
 

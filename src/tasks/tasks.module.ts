@@ -13,11 +13,13 @@ import { PostgresEventBus } from './postgres-event.bus.js';
 import { PostgresRetentionStore } from './postgres-retention.store.js';
 import { PAGE_SECRET } from './postgres-task.sql.js';
 import { PostgresTaskStore } from './postgres-task.store.js';
+import { PostgresWaitLog } from './postgres-wait.log.js';
 import { PostgresWaitingStore } from './postgres-waiting.store.js';
 import { PushSignal } from './push.signal.js';
 import { RetentionStore } from './retention.store.js';
 import { TaskFeed } from './task.feed.js';
 import { TaskStore } from './task.store.js';
+import { WaitLog } from './wait.log.js';
 import { WaitingStore } from './waiting.store.js';
 
 /** Tells this replica from all others, also from itself before a restart. Without spaces. */
@@ -58,6 +60,11 @@ class ReplicaName {
       useFactory: (postgres: Postgres) => new PostgresRetentionStore(postgres),
     },
     {
+      provide: WaitLog,
+      inject: [Postgres],
+      useFactory: (postgres: Postgres) => new PostgresWaitLog(postgres),
+    },
+    {
       provide: ErasureStore,
       inject: [Postgres],
       useFactory: (postgres: Postgres) => new PostgresErasureStore(postgres),
@@ -87,6 +94,7 @@ class ReplicaName {
     Clock,
     Ids,
     WaitingStore,
+    WaitLog,
     TaskStore,
     RetentionStore,
     ErasureStore,

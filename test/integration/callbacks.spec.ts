@@ -119,11 +119,13 @@ describe('Waiting tasks', () => {
     const rest = await ids({ after: { since: first!.since, id: first!.task.id } });
     expect([first!.task.id, ...rest].sort()).toEqual([asks, auth].sort());
 
-    await replica.approvals.answer(asks, 'work', 'ann');
+    await replica.approvals.answer(asks, { text: 'work', by: 'ann' });
     await replica.approvals.resolve(auth, { approved: true, by: 'ann' });
     await until(async () => !(await ids()).includes(asks));
     const { task } = (await replica.store.find(asks))!.stored;
     expect(task.history.at(-1)?.metadata).toEqual({ 'parley.dev/answeredBy': 'ann' });
-    await expect(replica.approvals.answer(asks, 'again', 'ann')).rejects.toThrow('does not wait for input');
+    await expect(replica.approvals.answer(asks, { text: 'again', by: 'ann' })).rejects.toThrow(
+      'does not wait for input',
+    );
   });
 });

@@ -55,6 +55,8 @@ export interface Answer {
   /** HTTP status, or the number of the gRPC status. */
   readonly status: number;
   readonly challenge?: string;
+  /** What an HTTP answer says in `A2A-Extensions`, and a gRPC one in its metadata. */
+  readonly extensions?: string;
 }
 
 /** Makes one call on one binding of a running service. */
@@ -84,7 +86,7 @@ async function callJsonRpc(url: string, { operation, request = {}, headers, tls 
     tls,
   );
   const { result, error } = json as { result?: JsonValue; error?: ErrorJson };
-  return error ? failed(response, error, error.data) : { reply: result, status: response.status };
+  return error ? failed(response, error, error.data) : answered(response, result);
 }
 
 async function callRest(url: string, { operation, request = {}, headers, tls }: AnyCall): Promise<Answer> {
@@ -108,7 +110,11 @@ async function callRest(url: string, { operation, request = {}, headers, tls }: 
     tls,
   );
   const { error } = json as { error?: ErrorJson };
-  return error ? failed(response, error, error.details) : { reply: json, status: response.status };
+  return error ? failed(response, error, error.details) : answered(response, json);
+}
+
+function answered({ status, headers }: Response, reply: JsonValue | undefined): Answer {
+  return { reply, status, extensions: headers.get('a2a-extensions') ?? undefined };
 }
 
 interface HttpRequest {
@@ -167,22 +173,29 @@ async function callGrpc(
   for (const [key, value] of Object.entries({ 'a2a-version': '1.0', ...headers })) metadata.set(key, value);
   const client = new Client(address, tls ? grpcTls(tls) : credentials.createInsecure());
   const message = fromJson(input, request);
+  let extensions: string | undefined;
+  const onMetadata = (given: Metadata) => {
+    extensions = given.get('a2a-extensions')[0]?.toString();
+  };
   try {
     const reply = await new Promise<JsonValue>((resolve, reject) => {
       const read = (bytes: Buffer) => encodeMessage(output, responseDeserialize(bytes) as never);
       if (isStreaming(operation)) {
         const call = client.makeServerStreamRequest(path, requestSerialize, read, message, metadata);
         call
+          .on('metadata', onMetadata)
           .on('data', resolve)
           .on('error', reject)
           .on('end', () => resolve(null));
       } else {
-        client.makeUnaryRequest(path, requestSerialize, read, message, metadata, (error, json) =>
-          error ? reject(error) : resolve(json ?? null),
-        );
+        client
+          .makeUnaryRequest(path, requestSerialize, read, message, metadata, (error, json) =>
+            error ? reject(error) : resolve(json ?? null),
+          )
+          .on('metadata', onMetadata);
       }
     });
-    return { reply, status: 0 };
+    return { reply, status: 0, extensions };
   } catch (error) {
     return grpcFailure(error as ServiceError);
   } finally {

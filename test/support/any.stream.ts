@@ -39,6 +39,8 @@ export interface StreamCall {
   readonly operation: 'sendStreamingMessage' | 'subscribeToTask';
   readonly request: JsonObject;
   readonly lastEventId?: string;
+  /** In `A2A-Extensions`. */
+  readonly extensions?: string;
 }
 
 /** Opens a stream on any binding and reads it to its end. */
@@ -47,7 +49,7 @@ export function openStream(service: ServiceAddress, call: StreamCall): AnyStream
 }
 
 function overSse({ httpUrl }: ServiceAddress, call: StreamCall): AnyStream {
-  const { binding, operation, request, lastEventId } = call;
+  const { binding, operation, request, lastEventId, extensions } = call;
   const frames: Frame[] = [];
   let last: string | undefined;
   const params = { jsonrpc: '2.0', id: 1, method: OPERATIONS[operation].name, params: request };
@@ -61,6 +63,7 @@ function overSse({ httpUrl }: ServiceAddress, call: StreamCall): AnyStream {
         'a2a-version': '1.0',
         'content-type': 'application/json',
         ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+        ...(extensions === undefined ? {} : { 'a2a-extensions': extensions }),
       },
       body: JSON.stringify(rest ? request : params),
     });
@@ -86,7 +89,7 @@ const METHODS = grpcServiceDefinition(A2AService);
 
 function overGrpc(
   { grpcAddress }: ServiceAddress,
-  { operation, request, lastEventId }: StreamCall,
+  { operation, request, lastEventId, extensions }: StreamCall,
 ): AnyStream {
   const frames: Frame[] = [];
   const { input, output, name } = OPERATIONS[operation] as {
@@ -98,6 +101,7 @@ function overGrpc(
   const metadata = new Metadata();
   metadata.set('a2a-version', '1.0');
   if (lastEventId !== undefined) metadata.set('a2a-last-event-id', lastEventId);
+  if (extensions !== undefined) metadata.set('a2a-extensions', extensions);
   const client = new Client(grpcAddress, credentials.createInsecure());
   const read = (bytes: Buffer) => encodeMessage(output, responseDeserialize(bytes) as never) as Frame;
   const stream = client.makeServerStreamRequest(

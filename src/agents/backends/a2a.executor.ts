@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestOptions } from '@a2a-js/sdk/client';
 import type { JsonObject } from '@bufbuild/protobuf';
 import {
+  EXTENSION_URIS,
   encodeMessage,
   MessageSchema,
   type StreamResponse,
@@ -31,6 +32,9 @@ interface RemoteTask {
   readonly trigger: number;
 }
 
+/** Listed at the other side, which tells of these where it knows them; our own clients choose for themselves. */
+const OWN_EXTENSIONS: ReadonlySet<string> = new Set(Object.values(EXTENSION_URIS));
+
 const ENDED = new Set([TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED]);
 
 /**
@@ -51,7 +55,10 @@ export class A2AExecutor extends AgentExecutor {
 
   async *execute(turn: TurnContext): AsyncIterable<AgentEvent> {
     const known = remoteOf<RemoteTask>(turn.task.metadata);
-    const headers = await backendHeaders(this.backend, turn, this.backend.url);
+    const headers = {
+      'A2A-Extensions': [...OWN_EXTENSIONS].join(','),
+      ...(await backendHeaders(this.backend, turn, this.backend.url)),
+    };
     const options = { signal: turn.signal, serviceParameters: headers };
     const remote = new RemoteTurn(known?.trigger === turn.trigger ? known.taskId : undefined);
     const onAbort = () => this.#cancel(remote.taskId, turn, headers);
@@ -186,7 +193,7 @@ function noted({ taskId = '', contextId }: RemoteTurn, { trigger }: TurnContext)
   return status(TaskState.WORKING, undefined, { [REMOTE]: { ...remote } });
 }
 
-/** What the other side said, without what is its own affair: history, metadata of the task. */
+/** What the other side said, without what is its own affair: history, and metadata but for that of extensions. */
 function* passed({ payload }: StreamResponse): Iterable<AgentEvent> {
   switch (payload.case) {
     case 'task':
@@ -194,7 +201,7 @@ function* passed({ payload }: StreamResponse): Iterable<AgentEvent> {
       return;
     case 'statusUpdate':
       if (payload.value.status?.state === TaskState.SUBMITTED) return;
-      yield { case: 'statusUpdate', value: { status: payload.value.status } };
+      yield { case: 'statusUpdate', value: { status: payload.value.status, metadata: told(payload.value) } };
       return;
     case 'artifactUpdate':
     case 'message':
@@ -202,9 +209,18 @@ function* passed({ payload }: StreamResponse): Iterable<AgentEvent> {
   }
 }
 
-function* snapshot({ artifacts, status: now }: Task): Iterable<AgentEvent> {
+function* snapshot(task: Task): Iterable<AgentEvent> {
+  const { artifacts, status: now } = task;
   for (const artifact of artifacts) yield { case: 'artifactUpdate', value: { artifact } };
-  if (now && now.state !== TaskState.SUBMITTED) yield { case: 'statusUpdate', value: { status: now } };
+  if (now && now.state !== TaskState.SUBMITTED) {
+    yield { case: 'statusUpdate', value: { status: now, metadata: told(task) } };
+  }
+}
+
+/** Of the metadata only what the service's own extensions define. */
+function told({ metadata = {} }: { metadata?: JsonObject }): JsonObject | undefined {
+  const own = Object.entries(metadata).filter(([uri]) => OWN_EXTENSIONS.has(uri));
+  return own.length > 0 ? Object.fromEntries(own) : undefined;
 }
 
 async function pause(failures: number, signal: AbortSignal): Promise<void> {

@@ -57,7 +57,11 @@ describe('A chat model', () => {
     const last = (await eventsOf(model(), fakeTurn({ text: 'hello' }))).at(-1)!.payload;
     expect(last).toMatchObject({
       case: 'statusUpdate',
-      value: { metadata: { 'parley.dev/usage': { model: 'small', inputTokens: 12, outputTokens: 3 } } },
+      value: {
+        metadata: {
+          'https://parley.dev/extensions/usage/v1': { model: 'small', inputTokens: 12, outputTokens: 3 },
+        },
+      },
     });
   });
 

@@ -1,9 +1,9 @@
-import type { JsonObject } from '@bufbuild/protobuf';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { z } from 'zod';
 import { TaskState } from '../../protocol/index.js';
 import { artifact, status, textPart, working } from '../agent.events.js';
 import { type AgentEvent, AgentExecutor, AgentFailure, type TurnContext } from '../agent.executor.js';
+import { extended, type Usage } from '../extensions/index.js';
 import { backendHeaders, callBackend } from './backend.client.js';
 import type { BackendOf } from './backend.schema.js';
 import { limitedText } from './byte.lines.js';
@@ -11,9 +11,7 @@ import { chatMessages } from './chat.messages.js';
 import { UnreadableAnswer } from './plain.event.js';
 import { withSecrets } from './secret.reference.js';
 
-export const USAGE = 'parley.dev/usage';
-
-const Usage = z.looseObject({ prompt_tokens: z.number(), completion_tokens: z.number() });
+const ModelUsage = z.looseObject({ prompt_tokens: z.number(), completion_tokens: z.number() });
 
 const Chunk = z.looseObject({
   model: z.string().optional(),
@@ -27,7 +25,7 @@ const Chunk = z.looseObject({
       }),
     )
     .default([]),
-  usage: Usage.nullish(),
+  usage: ModelUsage.nullish(),
   error: z.looseObject({ message: z.string().optional() }).nullish(),
 });
 type Chunk = z.output<typeof Chunk>;
@@ -61,11 +59,11 @@ export class OpenAiExecutor extends AgentExecutor {
     }
     if (ended === undefined) throw new AgentFailure('The model broke off its answer.');
     if (ended === 'content_filter') throw new AgentFailure('The model refused to answer.');
-    const metadata = usageMetadata(this.backend.model, usage, performance.now() - started);
+    const taken = { ...tokensOf(usage), durationMs: Math.round(performance.now() - started) };
     yield status(
       TaskState.COMPLETED,
       ended === 'length' ? 'The answer was cut at its longest.' : undefined,
-      metadata,
+      extended({ usage: { model: this.backend.model, ...taken, traceId: traceIdOf(turn) } }),
     );
   }
 
@@ -124,12 +122,8 @@ function chunkOf(data: string): Chunk {
   return result.data;
 }
 
-function usageMetadata(model: string, usage: Chunk['usage'], ms: number): JsonObject {
-  return {
-    [USAGE]: {
-      model,
-      durationMs: Math.round(ms),
-      ...(usage && { inputTokens: usage.prompt_tokens, outputTokens: usage.completion_tokens }),
-    },
-  };
+function tokensOf(usage: Chunk['usage']): Pick<Usage, 'inputTokens' | 'outputTokens'> {
+  return usage ? { inputTokens: usage.prompt_tokens, outputTokens: usage.completion_tokens } : {};
 }
+
+const traceIdOf = ({ traceparent }: TurnContext) => traceparent?.split('-')[1];

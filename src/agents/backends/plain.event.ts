@@ -1,8 +1,17 @@
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import { z } from 'zod';
-import { decodeMessage, PartSchema, Role, TaskState } from '../../protocol/index.js';
-import { dataPart, type PartInit, textPart } from '../agent.events.js';
+import { decodeMessage, EXTENSION_URIS, PartSchema, Role, TaskState } from '../../protocol/index.js';
+import { dataPart, type PartInit, questionMessage, textPart } from '../agent.events.js';
 import { type AgentEvent, AgentFailure } from '../agent.executor.js';
+import {
+  Effects,
+  type Extended,
+  extended,
+  FileVersion,
+  Progress,
+  Question,
+  Usage,
+} from '../extensions/index.js';
 
 const json = z.custom<JsonValue>((value) => value !== undefined);
 const object = z.record(z.string(), json) as unknown as z.ZodType<JsonObject>;
@@ -16,13 +25,21 @@ const said = {
 };
 type Said = { text?: string; data?: JsonValue; parts?: JsonValue[] };
 
-const status = <const T extends string>(type: T) => z.object({ type: z.literal(type), ...said });
+/** What clients of the extensions get as data. */
+const told = {
+  progress: Progress.shape.steps.optional(),
+  usage: Usage.optional(),
+  effects: Effects.shape.effects.optional(),
+};
+
+const status = <const T extends string>(type: T) => z.object({ type: z.literal(type), ...said, ...told });
+const asking = <const T extends string>(type: T) => status(type).extend({ question: Question.optional() });
 
 const PlainEvent = z.discriminatedUnion('type', [
   status('status'),
-  status('message'),
-  status('ask'),
-  status('auth'),
+  z.object({ type: z.literal('message'), ...said }),
+  asking('ask'),
+  asking('auth'),
   status('done'),
   status('fail'),
   status('reject'),
@@ -34,6 +51,7 @@ const PlainEvent = z.discriminatedUnion('type', [
     description: z.string().optional(),
     append: z.boolean().optional(),
     last: z.boolean().optional(),
+    file: FileVersion.optional(),
   }),
 ]);
 type PlainEvent = z.output<typeof PlainEvent>;
@@ -42,7 +60,9 @@ type PlainEvent = z.output<typeof PlainEvent>;
 const PlainReply = z.union([
   PlainEvent,
   z.object({ events: z.array(PlainEvent).min(1) }),
-  z.object(said).refine(({ text, data, parts }) => text !== undefined || data !== undefined || parts),
+  z
+    .object({ ...said, ...told })
+    .refine(({ text, data, parts }) => text !== undefined || data !== undefined || parts),
 ]);
 
 const STATES = {
@@ -84,13 +104,17 @@ export function readEventText(line: string): AgentEvent {
  *
  * @throws UnreadableAnswer
  */
-export function readReply(text: string): AgentEvent[] {
-  const result = PlainReply.safeParse(parsed(text));
+export function readReply(answer: string): AgentEvent[] {
+  const result = PlainReply.safeParse(parsed(answer));
   if (!result.success) throw new UnreadableAnswer(result.error);
   const reply = result.data;
   if ('type' in reply) return [agentEvent(reply)];
   if ('events' in reply) return reply.events.map(agentEvent);
-  return [agentEvent({ type: 'artifact', ...reply }), agentEvent({ type: 'done', metadata: reply.metadata })];
+  const { text, data, parts, ...rest } = reply;
+  return [
+    agentEvent({ type: 'artifact', text, data, parts, metadata: reply.metadata }),
+    agentEvent({ type: 'done', ...rest }),
+  ];
 }
 
 /** Whether the turn ends with the event, as far as the agent is concerned. */
@@ -113,17 +137,32 @@ function agentEvent(event: PlainEvent): AgentEvent {
     return { case: 'message', value: { role: Role.AGENT, parts, metadata: event.metadata } };
   }
   if (event.type === 'artifact') {
-    const { id: artifactId, name, description, metadata, append, last: lastChunk } = event;
+    const { id: artifactId, name, description, append, last: lastChunk, file } = event;
+    const metadata = withData(event.metadata, { file });
+    const extensions = file ? [EXTENSION_URIS.files] : [];
     return {
       case: 'artifactUpdate',
-      value: { artifact: { artifactId, name, description, parts, metadata }, append, lastChunk },
+      value: { artifact: { artifactId, name, description, parts, metadata, extensions }, append, lastChunk },
     };
   }
-  const message = parts.length > 0 ? { role: Role.AGENT, parts } : undefined;
+  const { progress, usage, effects } = event;
+  const metadata = withData(event.metadata, { progress, usage, effects });
   return {
     case: 'statusUpdate',
-    value: { status: { state: STATES[event.type], message }, metadata: event.metadata },
+    value: { status: { state: STATES[event.type], message: messageOf(event, parts) }, metadata },
   };
+}
+
+function messageOf(event: PlainEvent, parts: PartInit[]) {
+  if ('question' in event && event.question) {
+    return questionMessage(event.question, parts.length > 0 ? parts : [textPart(event.question.text)]);
+  }
+  return parts.length > 0 ? { role: Role.AGENT, parts } : undefined;
+}
+
+function withData(metadata: JsonObject | undefined, data: Extended): JsonObject | undefined {
+  const all = { ...metadata, ...extended(data) };
+  return Object.keys(all).length > 0 ? all : undefined;
 }
 
 function partsOf({ text, data, parts = [] }: Said): PartInit[] {

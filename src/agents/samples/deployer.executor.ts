@@ -1,18 +1,19 @@
 import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { Role } from '../../protocol/index.js';
+import { Role, TaskState } from '../../protocol/index.js';
 import { AGENT_SETTINGS, type AgentDefinition } from '../agent.definition.js';
 import {
   artifact,
   authRequired,
-  completed,
   dataPart,
   inputRequired,
   rejected,
+  status,
   textOf,
   working,
 } from '../agent.events.js';
 import { type AgentEvent, AgentExecutor, type Approval, type TurnContext } from '../agent.executor.js';
+import { declared, extended, type Question } from '../extensions/index.js';
 
 interface Plan {
   readonly release: string;
@@ -32,13 +33,14 @@ export class DeployerExecutor extends AgentExecutor {
   async *execute(turn: TurnContext): AsyncIterable<AgentEvent> {
     const plan = planOf(turn);
     if (!plan) {
-      yield inputRequired('Say what goes where, for example: deploy checkout 1.4.2 to staging');
+      const text = 'Say what goes where, for example: deploy checkout 1.4.2 to staging';
+      yield inputRequired({ id: 'plan', kind: 'text', text });
     } else if (plan.environment === 'production') {
       yield rejected('Deploys to production are not made through this agent');
     } else if (plan.environment !== 'staging') {
       yield rejected(`There is no environment ${plan.environment}. There are: staging, production`);
     } else if (!turn.approval) {
-      yield authRequired(`An operator has to approve the deploy of ${plan.release} to staging`);
+      yield authRequired(approvalOf(plan));
     } else if (!turn.approval.approved) {
       yield rejected(turn.approval.reason ?? 'An operator refused the deploy');
     } else {
@@ -58,8 +60,25 @@ export class DeployerExecutor extends AgentExecutor {
     await mkdir(dirname(this.deploymentsFile), { recursive: true });
     await appendFile(this.deploymentsFile, `${JSON.stringify(deployment)}\n`);
     yield artifact({ artifactId: 'deployment', name: 'deployment.json', parts: [dataPart(deployment)] });
-    yield completed(`${plan.release} runs in staging`);
+    const effect = {
+      action: 'deploy',
+      target: plan.environment,
+      outcome: 'done',
+      at: deployment.at,
+    } as const;
+    const told = extended({ effects: [{ ...effect, detail: { release: plan.release } }] });
+    yield status(TaskState.COMPLETED, `${plan.release} runs in staging`, told);
   }
+}
+
+/** What the operator is asked, with the deploy as data: approved is this and nothing else. */
+function approvalOf({ release, environment }: Plan): Question {
+  return {
+    id: 'deploy',
+    kind: 'approval',
+    text: `An operator has to approve the deploy of ${release} to ${environment}`,
+    action: { name: 'deploy', arguments: { release, environment } },
+  };
 }
 
 function planOf({ history }: TurnContext): Plan | undefined {
@@ -88,6 +107,7 @@ export function deployer(deploymentsFile: string): AgentDefinition {
     ],
     defaultInputModes: ['text/plain'],
     defaultOutputModes: ['application/json', 'text/plain'],
+    extensions: declared('approvals/v1', 'effects/v1'),
     streaming: true,
     settings: { ...AGENT_SETTINGS, v03: true },
     executor: new DeployerExecutor(deploymentsFile),

@@ -1,3 +1,4 @@
+import { EXTENSION_URIS, TaskState } from '../../protocol/index.js';
 import { AGENT_SETTINGS, type AgentDefinition } from '../agent.definition.js';
 import {
   artifact,
@@ -7,11 +8,13 @@ import {
   inputRequired,
   message,
   rejected,
+  status,
   textOf,
   textPart,
   working,
 } from '../agent.events.js';
 import { type AgentEvent, AgentExecutor, type TurnContext } from '../agent.executor.js';
+import { declared, extended, type Progress } from '../extensions/index.js';
 import { pause } from './turn.pause.js';
 
 type Command = (turn: TurnContext, rest: string) => AsyncIterable<AgentEvent> | Iterable<AgentEvent>;
@@ -25,8 +28,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     throw new Error(rest || 'Thrown as asked');
   },
   reject: (_, rest) => [rejected(rest || 'Rejected as asked')],
-  ask: (_, rest) => [inputRequired(rest || 'What shall I echo?')],
+  ask: (_, rest) => [inputRequired({ id: 'echo', kind: 'text', text: rest || 'What shall I echo?' })],
   auth,
+  extensions,
   message: (_, rest) => [message(rest || 'A direct message')],
   silent: () => [],
 };
@@ -65,17 +69,36 @@ async function* auth(turn: TurnContext, rest: string): AsyncIterable<AgentEvent>
     yield* turn.approval.approved ? echoed(turn) : [rejected(turn.approval.reason ?? 'Not approved')];
     return;
   }
-  yield authRequired('An operator has to approve this');
+  yield authRequired({ id: 'echo', kind: 'approval', text: 'An operator has to approve this' });
   const ms = Number.parseInt(rest, 10);
   if (ms >= 0 && (await pause(turn, ms))) yield* echoed(turn);
 }
+
+/** One thing of each extension, `ask` and `auth` aside. */
+function* extensions(turn: TurnContext): Iterable<AgentEvent> {
+  const plan = (first: StepState, second: StepState): Progress['steps'] => [
+    { id: 'write', title: 'Write a file', state: first },
+    { id: 'tell', title: 'Tell of it', state: second },
+  ];
+  yield status(TaskState.WORKING, 'Writing', extended({ progress: plan('active', 'pending') }));
+  const text = 'hello\n';
+  const file = { path: 'hello.txt', version: 1, change: 'created', size: text.length } as const;
+  const metadata = extended({ file });
+  yield artifact({ name: file.path, parts: [textPart(text)], metadata, extensions: [EXTENSION_URIS.files] });
+  const effect = { action: 'echo', target: 'the caller', outcome: 'done' } as const;
+  const usage = { durationMs: 1, traceId: turn.traceparent?.split('-')[1] };
+  const told = extended({ progress: plan('done', 'done'), effects: [effect], usage });
+  yield status(TaskState.COMPLETED, 'Told', told);
+}
+
+type StepState = Progress['steps'][number]['state'];
 
 export const echo: AgentDefinition = {
   id: 'echo',
   name: 'Echo',
   description:
     'Returns what it is sent as an artifact. A first word may ask for more: chunks N [ms], sleep MS, fail, ' +
-    'throw, reject, ask, auth [ms], message, silent.',
+    'throw, reject, ask, auth [ms], extensions, message, silent.',
   version: '1.0.0',
   skills: [
     {
@@ -88,6 +111,7 @@ export const echo: AgentDefinition = {
   ],
   defaultInputModes: ['text/plain', 'application/json', 'application/octet-stream'],
   defaultOutputModes: ['text/plain', 'application/json', 'application/octet-stream'],
+  extensions: declared('approvals/v1', 'progress/v1', 'usage/v1', 'effects/v1', 'files/v1'),
   streaming: true,
   settings: { ...AGENT_SETTINGS, directReplies: true, v03: true, crash: { retries: 3 } },
   executor: new EchoExecutor(),

@@ -7,6 +7,7 @@ import { Retention1764500000005 } from './0005-retention.js';
 import { Callbacks1764500000006 } from './0006-callbacks.js';
 import { TaskStates1764500000007 } from './0007-task-states.js';
 import { AgentVersion1764500000008 } from './0008-agent-version.js';
+import { Waits1764500000009 } from './0009-waits.js';
 import { Handovers1764500000010 } from './0010-handovers.js';
 
 /** Every migration, oldest first. A released one never changes; its class name ends in its timestamp. */
@@ -19,5 +20,6 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   Callbacks1764500000006,
   TaskStates1764500000007,
   AgentVersion1764500000008,
+  Waits1764500000009,
   Handovers1764500000010,
 ];

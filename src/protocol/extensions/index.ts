@@ -1,0 +1,2 @@
+export * from './extension.data.js';
+export * from './extension.uri.js';
