@@ -1,5 +1,5 @@
 import { setTimeout as after } from 'node:timers/promises';
-import { type BeforeApplicationShutdown, Injectable, type MessageEvent } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, Logger, type MessageEvent } from '@nestjs/common';
 import { Config } from '../config/index.js';
 import { TaskStore, type WaitChange, WaitLog, type WaitQuery } from '../tasks/index.js';
 import { resolvedEntry, waitingEntry } from './waiting.entry.js';
@@ -22,12 +22,16 @@ export class ApprovalStream implements BeforeApplicationShutdown {
     private readonly config: Config,
   ) {}
 
-  /** Goes on until the reader leaves, or the service stops. Errors: those of the store. */
-  async *events(
-    query: Pick<WaitQuery, 'agent' | 'organisation' | 'state'>,
-    from: number,
-    reader: AbortSignal,
-  ): AsyncIterable<MessageEvent> {
+  /** Goes on until the reader leaves, the service stops, or the store fails: its reader then comes back. */
+  async *events(query: Wanted, from: number, reader: AbortSignal): AsyncIterable<MessageEvent> {
+    try {
+      yield* this.#events(query, from, reader);
+    } catch (cause) {
+      LOG.warn({ message: 'A stream of waiting tasks broke off', cause });
+    }
+  }
+
+  async *#events(query: Wanted, from: number, reader: AbortSignal): AsyncIterable<MessageEvent> {
     const signal = AbortSignal.any([reader, this.#stop.signal]);
     const notify = this.config.approvalWebhook !== undefined;
     let last = from;
@@ -69,3 +73,7 @@ export class ApprovalStream implements BeforeApplicationShutdown {
     this.#stop.abort();
   }
 }
+
+type Wanted = Pick<WaitQuery, 'agent' | 'organisation' | 'state'>;
+
+const LOG = new Logger('Approvals');

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EXTENSION_URIS } from '../../src/protocol/index.js';
 import { type Answer, BINDINGS, callAny } from '../support/any.binding.js';
 import { openStream } from '../support/any.stream.js';
+import { until } from '../support/house.js';
 import { type RunningService, startService } from '../support/service.js';
 import { WebhookReceiver } from '../support/webhook.receiver.js';
 
@@ -45,6 +46,7 @@ beforeAll(async () => {
     env: {
       PARLEY_AGENTS: 'echo,deployer',
       PARLEY_AGENTS_DIR: folder,
+      PARLEY_AGENTS_RELOAD_MS: '100',
       PARLEY_PUSH_UNSIGNED: 'true',
       PARLEY_PUSH_KEYS: `one=${Buffer.alloc(32, 1).toString('base64')}`,
       PARLEY_PUSH_ALLOW: '127.0.0.1',
@@ -211,6 +213,31 @@ describe('An extension of the service', () => {
       artifacts: [{ metadata: { [files]: { path: 'x.txt', version: 1 } } }],
     });
     expect(JSON.stringify(await tell('silent'))).not.toMatch(OWN);
+  });
+});
+
+describe('An agent behind A2A', () => {
+  it('passes on what the other side tells by extensions, and nothing else of its metadata', async () => {
+    const file =
+      `id: front\nname: Front\ndescription: Another agent\nextensions: [progress/v1, files/v1]\n` +
+      `backend:\n  kind: a2a\n  url: ${service.httpUrl}/agents/echo/\n`;
+    writeFileSync(join(folder, 'front.yaml'), file);
+    await until(async () => (await fetch(`${service.httpUrl}/agents/front/card`)).ok);
+    const send = async (extensions?: string) =>
+      taskOf(
+        await callAny(service, {
+          ...{ binding: 'HTTP+JSON', operation: 'sendMessage' },
+          request: { tenant: 'front', message: says('extensions') },
+          headers: listed(extensions),
+        }),
+      );
+
+    expect(await send(ALL)).toMatchObject({
+      metadata: { [progress]: { steps: [{ state: 'done' }, { state: 'done' }] } },
+      artifacts: [{ metadata: { [files]: { path: 'hello.txt' } } }],
+    });
+    expect(JSON.stringify(await send(progress))).not.toContain(files);
+    expect(JSON.stringify(await send())).not.toMatch(OWN);
   });
 });
 

@@ -11,6 +11,7 @@ import {
   working,
 } from '../agent.events.js';
 import { type AgentEvent, AgentExecutor, type TurnContext } from '../agent.executor.js';
+import { answerIn, declared } from '../extensions/index.js';
 import { addedLines } from './diff.lines.js';
 import { REVIEW_RULES } from './review.rules.js';
 
@@ -28,7 +29,7 @@ export class CodeReviewerExecutor extends AgentExecutor {
     }
     const base = said.map((m, i) => branchOf(m, i > 0)).findLast((branch) => branch !== undefined);
     if (base === undefined) {
-      yield inputRequired('Which branch is the base of this diff?');
+      yield inputRequired({ id: 'base', kind: 'text', text: 'Which branch is the base of this diff?' });
       return;
     }
     const lines = [...addedLines(diff)];
@@ -66,9 +67,10 @@ function diffOf({ parts }: Message): string | undefined {
   return texts.length > 0 ? texts.join('\n') : undefined;
 }
 
-/** `base: main`, `against main`; an answer may be the bare name. */
-function branchOf({ parts }: Message, answer: boolean): string | undefined {
-  const text = textOf(parts.filter((part) => !isDiff(part))).trim();
+/** `base: main`, `against main`; an answer may be the bare name, as text or as data. */
+function branchOf(message: Message, answer: boolean): string | undefined {
+  const said = answerIn(message)?.text ?? textOf(message.parts.filter((part) => !isDiff(part)));
+  const text = said.trim();
   const named = /\b(?:base|against|onto)(?:\s+branch)?(?:\s+is)?[:\s]+([\w./-]+)/i.exec(text)?.[1];
   return named ?? (answer ? /^[\w./-]+$/.exec(text)?.[0] : undefined);
 }
@@ -100,6 +102,7 @@ export const codeReviewer: AgentDefinition = {
   ],
   defaultInputModes: ['text/plain', DIFF],
   defaultOutputModes: ['application/json', 'text/plain'],
+  extensions: declared('approvals/v1'),
   streaming: true,
   settings: { ...AGENT_SETTINGS, directReplies: true, v03: true },
   executor: new CodeReviewerExecutor(),
