@@ -133,7 +133,7 @@ describe('The agents of the README', () => {
   it('give their credentials to their back ends and to nobody else', async () => {
     await ask('assistant', 'hello');
 
-    expect(model.requests.at(-1)?.authorization).toBe('Bearer sk-of-the-test');
+    expect(model.chats.at(-1)?.authorization).toBe('Bearer sk-of-the-test');
     expect(await (await card('assistant')).text()).not.toContain('MODEL_KEY');
     expect(service.output()).not.toContain('sk-of-the-test');
   });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TaskState } from '../../src/protocol/index.js';
+import { oldA2AStand } from '../support/backends/a2a.old.stand.js';
 import { a2aStand } from '../support/backends/a2a.stand.js';
 import { BackendService, statusText, textOf } from '../support/backends/backend.service.js';
 import { mcpStand, mcpStdioStand } from '../support/backends/mcp.stand.js';
@@ -19,6 +20,9 @@ const STANDS: readonly [kind: string, lacks: readonly Behaviour[], open: () => P
   ['openai', ['ask', 'auth'], modelStand],
   ['a2a over JSON-RPC', ['auth'], () => a2aStand('JSONRPC')],
   ['a2a over HTTP+JSON', ['auth'], () => a2aStand('HTTP+JSON')],
+  ['a2a 0.3 over JSON-RPC', ['auth', 'garbage'], () => oldA2AStand('JSONRPC')],
+  ['a2a 0.3 over HTTP+JSON', ['auth', 'garbage'], () => oldA2AStand('HTTP+JSON')],
+  ['a2a 0.3 over gRPC', ['auth', 'garbage', 'big'], () => oldA2AStand('GRPC')],
   ['mcp', ['stream', 'ask', 'auth', 'die', 'garbage'], mcpStand],
   ['mcp on stdio', ['stream', 'ask', 'auth', 'wait', 'silent', 'garbage'], mcpStdioStand],
 ];
@@ -91,10 +95,23 @@ describe.each(STANDS)('An agent behind %s', (_, lacks, open) => {
   });
 
   itCan('silent')('fails and stops when it is silent for too long', async () => {
-    const task = await service.send('silent');
+    const strict = await BackendService.open(house, stand, { inactivityMs: 1_000, isLive: false });
+    const task = await strict.send('silent');
+    await strict.stop();
 
     expect(TaskState[task.status!.state]).toBe('FAILED');
     expect(task.metadata?.['parley.dev/reason']).toBe('AGENT_INACTIVE');
     await until(() => stand.running() === 0);
+  });
+});
+
+describe('An agent behind A2A over gRPC', () => {
+  it('that answers with more than its client takes fails at once, and the caller reads why', async () => {
+    const house = await House.open();
+    const service = await BackendService.open(house, await oldA2AStand('GRPC'));
+    const task = await service.send('big');
+    expect(statusText(task.status!)).toBe('The agent gave an answer that is too large.');
+    await service.close();
+    await house.close();
   });
 });

@@ -1,4 +1,10 @@
-import { AgentCard as RemoteCard, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk';
+import {
+  AgentCard as RemoteCard,
+  type StreamResponse as RemoteEvent,
+  SendMessageRequest,
+  StreamResponse,
+  Task,
+} from '@a2a-js/sdk';
 import {
   type Client,
   ClientFactory,
@@ -17,6 +23,7 @@ import {
   decodeMessage,
   type StreamResponse as Event,
   StreamResponseSchema,
+  TaskState,
 } from '../../protocol/index.js';
 import { traceHeaders } from '../../telemetry/index.js';
 import type { BackendOf } from './backend.schema.js';
@@ -38,13 +45,37 @@ export class A2AClient {
   async *send(message: JsonObject, options: RequestOptions): AsyncGenerator<Event, void, undefined> {
     const client = await this.#connected();
     const events = client.sendMessageStream(SendMessageRequest.fromJSON({ message }), options);
-    for await (const event of events) yield eventOf(StreamResponse.toJSON(event));
+    yield* this.#told(client, events, options);
   }
 
   async *resubscribe(id: string, options: RequestOptions): AsyncGenerator<Event, void, undefined> {
     const client = await this.#connected();
-    for await (const event of client.resubscribeTask({ id, tenant: '' }, options))
-      yield eventOf(StreamResponse.toJSON(event));
+    yield* this.#told(client, client.resubscribeTask({ id, tenant: '' }, options), options);
+  }
+
+  /**
+   * What the SDK brings of 0.3 over HTTP+JSON and gRPC has lost which artifacts are chunks. A second one of the same
+   * id is taken for a chunk, and the whole task, where the turn ends, sets right what was none.
+   */
+  async *#told(client: Client, events: AsyncIterable<RemoteEvent>, options: RequestOptions) {
+    const isLossy = client.protocolVersion.startsWith('0.3') && client.transport.protocolName !== 'JSONRPC';
+    const seen = new Set<string>();
+    let hasChunks = false;
+    for await (const remote of events) {
+      const event = eventOf(StreamResponse.toJSON(remote));
+      const { payload } = event;
+      if (isLossy && payload.case === 'artifactUpdate') {
+        const id = payload.value.artifact?.artifactId ?? '';
+        payload.value.append = seen.has(id);
+        hasChunks ||= seen.has(id);
+        seen.add(id);
+      }
+      const state = payload.case === 'statusUpdate' ? payload.value.status?.state : undefined;
+      const isOver = state !== undefined && state !== TaskState.SUBMITTED && state !== TaskState.WORKING;
+      if (hasChunks && isOver && payload.case === 'statusUpdate')
+        yield await this.get(payload.value.taskId, options);
+      else yield event;
+    }
   }
 
   async get(id: string, options: RequestOptions): Promise<Event> {

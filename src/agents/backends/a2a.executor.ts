@@ -35,6 +35,10 @@ interface RemoteTask {
 /** Listed at the other side, which tells of these where it knows them; our own clients choose for themselves. */
 const OWN_EXTENSIONS: ReadonlySet<string> = new Set(Object.values(EXTENSION_URIS));
 
+/** The SDK's gRPC client takes no message over 4 MiB. */
+const TOO_LARGE = 'The agent gave an answer that is too large.';
+const RESOURCE_EXHAUSTED = 8;
+
 const ENDED = new Set([TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED]);
 
 /**
@@ -112,6 +116,7 @@ export class A2AExecutor extends AgentExecutor {
       }
     } catch (error) {
       if (turn.signal.aborted) throw error;
+      if (isTooLarge(error)) throw new AgentFailure(TOO_LARGE, { cause: error });
       if (remote.taskId === undefined)
         throw new AgentFailure('The agent cannot be reached.', { cause: error });
     }
@@ -136,6 +141,7 @@ export class A2AExecutor extends AgentExecutor {
         failures = 0;
       } catch (error) {
         if (turn.signal.aborted) throw error;
+        if (isTooLarge(error)) throw new AgentFailure(TOO_LARGE, { cause: error });
         if (failures >= MOST_FAILURES)
           throw new AgentFailure('The agent cannot be reached any more.', { cause: error });
       }
@@ -221,6 +227,11 @@ function* snapshot(task: Task): Iterable<AgentEvent> {
 function told({ metadata = {} }: { metadata?: JsonObject }): JsonObject | undefined {
   const own = Object.entries(metadata).filter(([uri]) => OWN_EXTENSIONS.has(uri));
   return own.length > 0 ? Object.fromEntries(own) : undefined;
+}
+
+function isTooLarge(error: unknown): boolean {
+  const { code, details } = ((error as Error).cause ?? {}) as { code?: number; details?: string };
+  return code === RESOURCE_EXHAUSTED && /larger than max/.test(details ?? '');
 }
 
 async function pause(failures: number, signal: AbortSignal): Promise<void> {

@@ -13,7 +13,7 @@ afterAll(() => stand.close());
 
 const model = (more: object = {}) =>
   new OpenAiExecutor(Backend.parse({ ...stand.backend, ...more }) as BackendOf<'openai'>);
-const asked = () => stand.requests.at(-1)!;
+const asked = () => stand.chats.at(-1)!;
 
 describe('A chat model', () => {
   it('is shown the system prompt, the conversation and the parameters', async () => {

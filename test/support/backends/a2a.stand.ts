@@ -38,6 +38,7 @@ export async function a2aStand(
   app.use('/rest', garbage, restHandler({ requestHandler, userBuilder }));
   return {
     backend: { kind: 'a2a', url: server.url },
+    requests: server.requests,
     running: () => agent.count.now,
     cancelled: () => agent.cancelled,
     begun: () => agent.count.ever,

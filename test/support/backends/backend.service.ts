@@ -9,9 +9,15 @@ import { type Stand, serve, type TestServer } from './stand.js';
 
 interface ServiceOptions {
   readonly leaseMs?: number;
+  readonly inactivityMs?: number;
+  /** More of the agent's file. */
+  readonly file?: object;
   /** False: it renews no lease, like one that has died, and takes none over. */
   readonly isLive?: boolean;
 }
+
+/** Headers of callers are encrypted with it. */
+const KEY = `test=${Buffer.alloc(32, 7).toString('base64')}`;
 
 const AT_REST = new Set([
   TaskState.COMPLETED,
@@ -33,21 +39,27 @@ export class BackendService {
   static async open(
     house: House,
     stand: Stand,
-    { leaseMs, isLive = true }: ServiceOptions = {},
+    { leaseMs, inactivityMs = 30_000, isLive = true, file: more }: ServiceOptions = {},
   ): Promise<BackendService> {
     const file: AgentFile = AgentFileSchema.parse({
       id: 'echo',
       name: 'Agent',
       description: 'Does what the script says',
       backend: stand.backend,
+      ...more,
     });
     const script = { execute: undefined as unknown as ReturnType<typeof fileAgent>['executor'] };
     const settings = {
       ...fileAgent(file, script.execute).settings,
-      inactivityMs: 4_000,
+      inactivityMs,
       cancelGraceMs: 10_000,
     };
-    const replica = house.replica({ script: (turn) => script.execute.execute(turn), settings, leaseMs });
+    const replica = house.replica({
+      script: (turn) => script.execute.execute(turn),
+      env: { PARLEY_PUSH_KEYS: KEY },
+      settings,
+      leaseMs,
+    });
     const callbacks = new PostgresCallbacks(replica.postgres);
     const controller = new CallbackController(callbacks);
     const server = await serve(async (request, response) => {
@@ -84,7 +96,18 @@ export class BackendService {
 
   async close(): Promise<void> {
     await this.stand.close();
-    await this.callbacks.close();
+    await this.stop();
+  }
+
+  /** What an agent shows of the one behind it, with these settings of the back end. */
+  shown(backend: object) {
+    const file = { id: 'x', name: 'X', description: 'X', backend: { ...this.stand.backend, ...backend } };
+    return new BackEnds(new PostgresCallbacks(this.replica.postgres)).shownOf(AgentFileSchema.parse(file));
+  }
+
+  /** Leaves the back end to others. */
+  stop(): Promise<void> {
+    return this.callbacks.close();
   }
 }
 

@@ -24,6 +24,7 @@ export async function mcpStand(): Promise<Stand> {
   });
   return {
     backend: { kind: 'mcp', url: `${server.url}/mcp`, tool: 'say', textArgument: 'text' },
+    requests: server.requests,
     running: () => count.now,
     begun: () => count.ever,
     close: () => server.close(),
@@ -35,6 +36,7 @@ export async function mcpStdioStand(): Promise<Stand> {
   const agent = new URL('mcp.agent.mjs', import.meta.url).pathname;
   return {
     backend: { kind: 'mcp', command: [process.execPath, agent], tool: 'say', textArgument: 'text' },
+    requests: [],
     running: () => 0,
     begun: () => 0,
     close: async () => {},

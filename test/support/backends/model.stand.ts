@@ -9,8 +9,8 @@ interface ChatRequest {
 }
 
 export interface ModelStand extends Stand {
-  /** Requests as they came, with the key they brought. */
-  readonly requests: (ChatRequest & { authorization?: string })[];
+  /** What was asked, with the key it brought. */
+  readonly chats: (ChatRequest & { authorization?: string })[];
   /** How many requests are turned away from now on, with 429. */
   busy: number;
 }
@@ -20,7 +20,7 @@ export async function modelStand(): Promise<ModelStand> {
   const count = new Count();
   const server = await serve(async (request, response) => {
     const chat = JSON.parse(await text(request)) as ChatRequest;
-    stand.requests.push({ ...chat, authorization: request.headers.authorization });
+    stand.chats.push({ ...chat, authorization: request.headers.authorization });
     if (stand.busy > 0) {
       stand.busy--;
       response.writeHead(429, { 'retry-after': '0' }).end();
@@ -53,8 +53,9 @@ export async function modelStand(): Promise<ModelStand> {
   });
   const stand: ModelStand = {
     backend: { kind: 'openai', baseUrl: `${server.url}/v1`, model: 'small' },
-    requests: [],
+    chats: [],
     busy: 0,
+    requests: server.requests,
     running: () => count.now,
     begun: () => count.ever,
     close: () => server.close(),

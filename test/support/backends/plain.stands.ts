@@ -39,6 +39,7 @@ export async function httpStand(answer: HttpAnswer): Promise<Stand> {
   });
   return {
     backend: { kind: 'http', url: server.url },
+    requests: server.requests,
     running: () => count.now,
     begun: () => count.ever,
     close: () => server.close(),
@@ -91,6 +92,7 @@ export async function commandStand(): Promise<Stand> {
   };
   return {
     backend: { kind: 'command', command: [process.execPath, agent, mark], input: 'json', output: 'events' },
+    requests: [],
     running,
     begun: () => 0,
     close: async () => {},
@@ -101,6 +103,7 @@ export async function commandStand(): Promise<Stand> {
 export async function moduleStand(): Promise<Stand> {
   return {
     backend: { kind: 'module', path: file('module.agent.mjs') },
+    requests: [],
     running: () => (globalThis as { parleyModuleRuns?: number }).parleyModuleRuns ?? 0,
     begun: () => 0,
     close: async () => {},

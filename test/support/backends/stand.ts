@@ -1,11 +1,20 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export type Behaviour = 'hello' | 'stream' | 'ask' | 'auth' | 'wait' | 'silent' | 'die' | 'garbage' | 'big';
 
+/** A request as it came. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
 /** A real back end of one kind, and how an operator writes it down. */
 export interface Stand {
   readonly backend: Record<string, unknown>;
+  /** What came over HTTP so far. */
+  readonly requests: readonly SeenRequest[];
   /** A replica that takes over finds the work again. */
   readonly isRemembered?: boolean;
   /** Turns that the other side works on right now. */
@@ -17,16 +26,23 @@ export interface Stand {
 
 export interface TestServer {
   readonly url: string;
+  readonly requests: readonly SeenRequest[];
   close(): Promise<void>;
 }
 
 /** A server on a free port of loopback. Closing it breaks what is open. */
 export async function serve(listener: RequestListener): Promise<TestServer> {
-  const server: Server = createServer(listener);
+  const requests: SeenRequest[] = [];
+  const server: Server = createServer((request, response) => {
+    const { method = '', url = '', headers } = request;
+    requests.push({ method, url, headers });
+    listener(request, response);
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
+    requests,
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
