@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { JsonObject } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callAny } from '../support/any.binding.js';
 import { type RunningService, startService } from '../support/service.js';
@@ -27,14 +28,39 @@ const why = (language: 'python' | 'go') => {
   return isThere[language] ? '' : ` (skipped: ${language} is not installed)`;
 };
 
+/** Configs can be made; nothing that is posted arrives. */
+const PUSH = {
+  PARLEY_PUSH_UNSIGNED: 'true',
+  PARLEY_PUSH_KEYS: `test=${Buffer.alloc(32, 1).toString('base64')}`,
+  PARLEY_PUSH_ALLOW: 'hook.example',
+};
+
 let service: RunningService;
+let theirs: string;
 beforeAll(async () => {
-  if (FULL) service = await startService();
+  if (!FULL) return;
+  service = await startService({ env: PUSH });
+  theirs = await makeTask();
 });
 afterAll(async () => {
   await service?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** A task of a client of 1.0, with whatever a message may have. */
+async function makeTask(): Promise<string> {
+  const metadata = { a: [1, null, { b: 'ü' }] };
+  const parts: JsonObject[] = [
+    { text: 'hello', metadata, mediaType: 'text/plain', filename: 'a' },
+    { raw: 'AP8=', metadata, mediaType: 'application/octet-stream', filename: 'ü.bin' },
+    { url: 'https://files.example/a', metadata },
+    ...[{ k: null }, [1], 'text', null].map((data) => ({ data, metadata })),
+  ];
+  const more = { metadata, extensions: ['https://e.example/x'], referenceTaskIds: ['t-1'] };
+  const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts, ...more };
+  const sent = await callAny(service, { binding: 'JSONRPC', operation: 'sendMessage', request: { message } });
+  return (sent.reply as unknown as { task: { id: string } }).task.id;
+}
 
 interface Seen {
   readonly file: { readonly task: string };
@@ -51,6 +77,8 @@ const ALL = {
   referring: 'completed',
   cancelled: 'canceled',
   followed: 'canceled',
+  push: [true, 'https://hook.example/a'],
+  theirs: ['text', 'file', 'file', 'data', 'data', 'data', 'data'],
   unknown: true,
   tooLate: true,
 };
@@ -78,7 +106,7 @@ describe.runIf(isThere?.python)(`The Python SDK of 0.3${why('python')}`, () => {
   it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'])(
     'drives an agent over %s unchanged (B102, B114)',
     async (transport) => {
-      await holds(python, [join(ROOT, 'python/witness.py'), service.httpUrl, transport]);
+      await holds(python, [join(ROOT, 'python/witness.py'), service.httpUrl, transport, theirs]);
     },
   );
 });
@@ -90,6 +118,6 @@ describe.runIf(isThere?.go)(`The Go SDK of 0.3${why('go')}`, () => {
   }, 600_000);
 
   it.each(['JSONRPC', 'GRPC'])('drives an agent over %s unchanged (B102, B114)', async (transport) => {
-    await holds(program, [service.httpUrl, transport]);
+    await holds(program, [service.httpUrl, transport, theirs]);
   });
 });

@@ -1,5 +1,5 @@
 import { toBinary } from '@bufbuild/protobuf';
-import { encodeMessageText, type StreamEvent, type StreamResponse, v03 } from '../../protocol/index.js';
+import { type StreamEvent, type StreamResponse, v03 } from '../../protocol/index.js';
 import type { Caller } from '../caller.js';
 import { speaksBase64 } from './base64.callers.js';
 
@@ -20,7 +20,7 @@ function once<T>(encode: (response: StreamResponse) => T): (event: StreamEvent) 
 
 export const eventJson = once((response) => v03.jsonText(v03.eventJson(response)));
 
-const protoJson = (frame: Frame) => encodeMessageText(v03.StreamResponseSchema, frame);
+const protoJson = (frame: Frame) => v03.protoJsonText(v03.StreamResponseSchema, frame);
 const binary = (frame: Frame) => toBinary(v03.StreamResponseSchema, frame);
 const withBase64 = (response: StreamResponse): Frame => v03.encodeFiles(v03.eventProto(response));
 

@@ -85,6 +85,14 @@ describe.each(['/rest/v1', '/agents/acme/rest/v1'])('0.3 over HTTP+JSON at %s (S
     expect(operations.last.request).toMatchObject({ taskId: 'task-1', id: 'c-1' });
   });
 
+  it('takes a push config within the whole request, as the SDK for Python sends it', async () => {
+    const config = { pushNotificationConfig: { url: CONFIG.url } };
+    const body = { parent: 'tasks/other', configId: 'c-9', config };
+    const { status } = await http('POST', `${base}/tasks/task-1/pushNotificationConfigs`, body);
+    expect(status).toBe(200);
+    expect(operations.last.request).toMatchObject({ taskId: 'task-1', id: 'c-9', url: CONFIG.url });
+  });
+
   it('shows the card', async () => {
     expect((await http('GET', `${base}/card`)).json).toEqual(v03.cardForms(CARD)!.legacy);
   });

@@ -1,7 +1,6 @@
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 import {
   type AgentCard,
-  encodeMessageText,
   errorHeaders,
   HTTP_ROUTES,
   type HttpRoute,
@@ -36,7 +35,7 @@ const COMMON = { version: '0.3', type: TYPE, event: protoJsonFor, error: restErr
 const writeCard = (card: Message) => v03.jsonText(v03.cardForms(card as AgentCard)!.legacy);
 
 const protoText = (desc: DescMessage, message: Message, caller: Caller) =>
-  encodeMessageText(desc, speaksBase64(caller) ? v03.encodeFiles(message) : message);
+  v03.protoJsonText(desc, speaksBase64(caller) ? v03.encodeFiles(message) : message);
 
 /** ListTasks is no rpc of 0.3, but its HTTP binding names the route. */
 const LIST: HttpRoute = HTTP_ROUTES.find(({ operation }) => operation === 'listTasks')!;

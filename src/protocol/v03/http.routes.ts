@@ -2,6 +2,7 @@ import { type DescMethod, getOption, type JsonValue, type Message } from '@bufbu
 import { http } from '../gen/google/api/annotations_pb.js';
 import { type HttpInput, type HttpMethod, queryAsJson } from '../http.routes.js';
 import { decodeMessage } from '../json.codec.js';
+import { isObject } from '../json.diagnosis.js';
 import { RPCS, type Rpc } from './rpcs.js';
 
 /** A route of 0.3's HTTP+JSON binding. */
@@ -51,7 +52,8 @@ export function requestOf({ rpc, body, resource }: RestRoute, input: HttpInput):
   return Object.assign(request, { [resource.field]: name });
 }
 
+/** Where the body is one field, the SDK for Python sends the whole request all the same. */
 function jsonOf({ method }: Rpc, field: string, { body = {}, query }: HttpInput): JsonValue {
   if (field === '') return queryAsJson(method.input, query);
-  return field === '*' ? body : { [field]: body };
+  return field === '*' || (isObject(body) && field in body) ? body : { [field]: body };
 }

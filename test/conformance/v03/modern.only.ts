@@ -23,6 +23,11 @@ export const NO_ZERO: ModernOnly = {
 
 export const NO_ZERO_IN_LISTS: ModernOnly = { reason: `${NO_LISTS.reason}; there ${NO_ZERO.reason}` };
 
+export const NO_REFERENCES: ModernOnly = {
+  bindings: ['HTTP+JSON'],
+  reason: 'readers of ProtoJSON refuse fields that their release of 0.3 does not have: v03.spec.ts',
+};
+
 export const NO_CANCEL_METADATA: ModernOnly = {
   bindings: ['HTTP+JSON', 'gRPC'],
   reason: 'CancelTaskRequest of 0.3 has a name and nothing else',

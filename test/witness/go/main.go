@@ -1,6 +1,6 @@
-// The public Go SDK of A2A 0.3, as it comes, against a running service: witness URL TRANSPORT.
+// The public Go SDK of A2A 0.3, as it comes, against a running service: witness URL TRANSPORT TASK.
 //
-// Does the same as ../python/witness.py and prints what it saw as one JSON object.
+// Does the same as ../python/witness.py and prints what it saw as one JSON object. The task is one of somebody else.
 package main
 
 import (
@@ -33,6 +33,21 @@ func says(parts ...a2a.Part) *a2a.Message { return a2a.NewMessage(a2a.MessageRol
 
 func textOf(parts a2a.ContentParts) string { return parts[0].(a2a.TextPart).Text }
 
+func kinds(parts a2a.ContentParts) []string {
+	var names []string
+	for _, part := range parts {
+		switch part.(type) {
+		case a2a.TextPart:
+			names = append(names, "text")
+		case a2a.FilePart:
+			names = append(names, "file")
+		case a2a.DataPart:
+			names = append(names, "data")
+		}
+	}
+	return names
+}
+
 type witness struct{ waiting, polling *a2aclient.Client }
 
 func (w witness) send(message *a2a.Message) *a2a.Task {
@@ -56,7 +71,7 @@ func states(events iter.Seq2[a2a.Event, error], began func()) []a2a.TaskState {
 	return seen
 }
 
-func run(url string, transport a2a.TransportProtocol) map[string]any {
+func run(url string, transport a2a.TransportProtocol, theirs a2a.TaskID) map[string]any {
 	card := must(agentcard.DefaultResolver.Resolve(ctx, url+"/agents/echo"))
 	connect := func(polling bool) *a2aclient.Client {
 		config := a2aclient.Config{PreferredTransports: []a2a.TransportProtocol{transport}, Polling: polling}
@@ -99,6 +114,11 @@ func run(url string, transport a2a.TransportProtocol) map[string]any {
 	cancelled := must(w.waiting.CancelTask(ctx, &a2a.TaskIDParams{ID: long.ID}))
 	seen := <-followed
 
+	hook := a2a.PushConfig{ID: "hook", URL: "https://hook.example/a", Token: "secret"}
+	must(w.waiting.SetTaskPushConfig(ctx, &a2a.TaskPushConfig{TaskID: done.ID, Config: hook}))
+	config := must(w.waiting.GetTaskPushConfig(ctx, &a2a.GetTaskPushConfigParams{TaskID: done.ID, ConfigID: "hook"}))
+	found := must(w.waiting.GetTask(ctx, &a2a.TaskQueryParams{ID: theirs}))
+
 	_, unknown := w.waiting.GetTask(ctx, &a2a.TaskQueryParams{ID: a2a.NewTaskID()})
 	_, tooLate := w.waiting.CancelTask(ctx, &a2a.TaskIDParams{ID: done.ID})
 	return map[string]any{
@@ -112,11 +132,14 @@ func run(url string, transport a2a.TransportProtocol) map[string]any {
 		"referring": referred.Status.State,
 		"cancelled": cancelled.Status.State,
 		"followed":  seen[len(seen)-1],
+		"push":      []any{config.TaskID == done.ID, config.Config.URL},
+		"theirs":    kinds(found.History[0].Parts),
 		"unknown":   unknown != nil,
 		"tooLate":   tooLate != nil,
 	}
 }
 
 func main() {
-	fmt.Println(string(must(json.Marshal(run(os.Args[1], a2a.TransportProtocol(os.Args[2]))))))
+	seen := run(os.Args[1], a2a.TransportProtocol(os.Args[2]), a2a.TaskID(os.Args[3]))
+	fmt.Println(string(must(json.Marshal(seen))))
 }

@@ -1,6 +1,6 @@
-"""The public Python SDK of A2A 0.3, as it comes, against a running service: witness.py URL TRANSPORT.
+"""The public Python SDK of A2A 0.3, as it comes, against a running service: witness.py URL TRANSPORT TASK.
 
-Does the same as ../go/main.go and prints what it saw as one JSON object.
+Does the same as ../go/main.go and prints what it saw as one JSON object. The task is one of somebody else.
 """
 
 import asyncio
@@ -15,10 +15,13 @@ from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
 from a2a.types import (
     FilePart,
     FileWithBytes,
+    GetTaskPushNotificationConfigParams,
     Message,
     Part,
+    PushNotificationConfig,
     Role,
     TaskIdParams,
+    TaskPushNotificationConfig,
     TaskQueryParams,
     TaskStatusUpdateEvent,
     TextPart,
@@ -67,7 +70,7 @@ def files(task):
     return [part.root.file.bytes for part in parts if isinstance(part.root, FilePart)]
 
 
-async def main(url, transport):
+async def main(url, transport, theirs):
     async with httpx.AsyncClient(timeout=60) as http:
         card = await A2ACardResolver(http, f'{url}/agents/echo').get_agent_card()
         settings = dict(
@@ -95,6 +98,14 @@ async def main(url, transport):
         following = asyncio.create_task(states(streaming.resubscribe(TaskIdParams(id=long.id)), began))
         await began.wait()
         cancelled = await client.cancel_task(TaskIdParams(id=long.id))
+        hook = PushNotificationConfig(id='hook', url='https://hook.example/a', token='secret')
+        await client.set_task_callback(
+            TaskPushNotificationConfig(task_id=done.id, push_notification_config=hook)
+        )
+        config = await client.get_task_callback(
+            GetTaskPushNotificationConfigParams(id=done.id, push_notification_config_id='hook')
+        )
+        found = await client.get_task(TaskQueryParams(id=theirs))
         return {
             'done': [done.status.state.value, done.artifacts[0].parts[0].root.text],
             'read': [read.status.state.value, read.artifacts[0].parts[0].root.text],
@@ -106,6 +117,8 @@ async def main(url, transport):
             'referring': (await client.get_task(TaskQueryParams(id=referring.id))).status.state.value,
             'cancelled': cancelled.status.state.value,
             'followed': (await following)[-1],
+            'push': [config.task_id == done.id, config.push_notification_config.url],
+            'theirs': [part.root.kind for part in found.history[0].parts],
             'unknown': await refusal(client.get_task(TaskQueryParams(id=str(uuid.uuid4())))) is not None,
             'tooLate': await refusal(client.cancel_task(TaskIdParams(id=done.id))) is not None,
         }
