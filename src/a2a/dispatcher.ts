@@ -119,7 +119,7 @@ export class Dispatcher implements BeforeApplicationShutdown {
 
   /** A stream's promise settles once its first frame is known. @throws A2AError, or whatever went wrong inside */
   async perform(call: Call, request: Message): Promise<Reply> {
-    validateRequest(call.operation, request as RequestOf<typeof call.operation>);
+    validateRequest(call.operation, request as RequestOf<typeof call.operation>, this.config.maxJsonValues);
     requirePushWhenAsked(request, this.capabilities.of(call.agent, call.agentVersion));
     call.taskId = taskIdIn(request as RequestOf<OperationName>);
     this.#running++;

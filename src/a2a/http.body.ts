@@ -12,7 +12,7 @@ export class JsonBody {
 
   /**
    * The body, or undefined when there is none.
-   * @throws A2AError `contentTypeNotSupported`, `parseError`, or `invalidParams` when it nests too deep
+   * @throws A2AError `contentTypeNotSupported`, `parseError`, or `invalidParams` when it is too deep or has too many values
    */
   read(request: FastifyRequest, accepted: ReadonlySet<string>): JsonValue | undefined {
     const body = request.body as Buffer | undefined;
@@ -25,7 +25,9 @@ export class JsonBody {
         metadata: { contentType: excerpt(given) },
       });
     }
-    return parseJson(body, { maxDepth: this.config.maxJsonDepth });
+    const { maxJsonDepth: maxDepth, maxJsonValues } = this.config;
+    // What is not data may have as many again; which field has too many is said once the request is read.
+    return parseJson(body, { maxDepth, maxValues: 2 * maxJsonValues });
   }
 }
 

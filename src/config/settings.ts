@@ -98,6 +98,11 @@ export const SETTINGS = {
     'levels',
     'Deepest nesting of a JSON request; inside data and metadata it is 30',
   ),
+  maxJsonValues: setting(
+    wholeNumber(100, 10_000_000).default(50_000),
+    'values',
+    'Most JSON values of a request, members and items all counted: a thousand hold up all other calls for some ms',
+  ),
   sseHeartbeatMs: setting(
     milliseconds().default(15_000),
     'ms',

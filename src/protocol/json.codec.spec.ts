@@ -61,6 +61,18 @@ describe('parseJson', () => {
     expect(failure.message).toContain('100');
   });
 
+  it('takes as many values as allowed and refuses one more, whether members, items or empty ones', () => {
+    const limits = { maxDepth: 9, maxValues: 4 };
+    for (const text of ['[1,2,3]', '{"a":1,"b":2,"c":",,,"}', '[[],3]', '{"a":[1,2]}']) {
+      expect(parseJson(Buffer.from(text), limits)).toEqual(JSON.parse(text));
+    }
+    for (const text of ['[1,2,3,4]', '{"a":1,"b":2,"c":3,"d":4}', '[[],[],[],[]]', '[[[[1]]]]']) {
+      const failure = failureOf(() => parseJson(Buffer.from(text), limits));
+      expect(failure.kind).toBe('invalidParams');
+      expect(failure.message).toContain('more than 4 values');
+    }
+  });
+
   it('counts no brackets inside strings', () => {
     expect(parse('{"a":"[[[[\\"[[[\\\\"}', 1)).toEqual({ a: '[[[["[[[\\' });
   });

@@ -8,6 +8,8 @@ export { escapeLineSeparators } from './json.writer.js';
 export interface JsonLimits {
   /** How deep objects and arrays may nest. */
   readonly maxDepth: number;
+  /** How many values there may be, members and items all counted and empty ones twice; any number otherwise. */
+  readonly maxValues?: number;
 }
 
 export interface EncodeOptions {
@@ -19,15 +21,11 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Reads one JSON text. Lone surrogates become U+FFFD.
- * Errors: parseError, for bad UTF-8 too; invalidParams when it nests deeper than allowed.
+ * Errors: parseError, for bad UTF-8 too; invalidParams when it nests deeper or has more values than allowed.
  */
-export function parseJson(body: Uint8Array, { maxDepth }: JsonLimits): JsonValue {
-  if (isDeeper(body, maxDepth)) {
-    throw new A2AError('invalidParams', {
-      message: `The JSON nests deeper than ${maxDepth} levels`,
-      metadata: { maxDepth: String(maxDepth) },
-    });
-  }
+export function parseJson(body: Uint8Array, limits: JsonLimits): JsonValue {
+  const problem = excessOf(body, limits);
+  if (problem) throw new A2AError('invalidParams', { message: `The JSON ${problem}` });
   try {
     return JSON.parse(replaceLoneSurrogates(utf8.decode(body))) as JsonValue;
   } catch (cause) {
@@ -37,18 +35,28 @@ export function parseJson(body: Uint8Array, { maxDepth }: JsonLimits): JsonValue
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
 
-/** Counts before parsing: ten megabytes of brackets cost `JSON.parse` seconds and half a gigabyte. */
-function isDeeper(body: Uint8Array, maxDepth: number): boolean {
+/**
+ * Counts before parsing: ten megabytes of brackets cost `JSON.parse` seconds and half a gigabyte, and every value
+ * costs ten steps more on its way to the agent and back.
+ */
+function excessOf(body: Uint8Array, { maxDepth, maxValues = Number.POSITIVE_INFINITY }: JsonLimits) {
   let depth = 0;
+  let values = 1;
   for (let i = 0; i < body.length; i++) {
     const byte = body[i];
     if (byte === QUOTE) i = endOfString(body, i);
-    else if (byte === 0x5b || byte === 0x7b) depth++;
+    else if (byte === COMMA) values++;
     else if (byte === 0x5d || byte === 0x7d) depth--;
-    if (depth > maxDepth) return true;
+    else if (byte === 0x5b || byte === 0x7b) {
+      depth++;
+      values++;
+    }
+    if (depth > maxDepth) return `nests deeper than ${maxDepth} levels`;
+    if (values > maxValues) return `has more than ${maxValues} values`;
   }
-  return false;
+  return undefined;
 }
 
 function endOfString(body: Uint8Array, start: number): number {

@@ -85,3 +85,22 @@ function isSound(json: JsonValue, room: number): boolean {
   for (const key in json) if (!isSoundText(key) || !isSound(json[key]!, room - 1)) return false;
   return true;
 }
+
+/** How many values there are, members and items all counted; it stops to count beyond `most`. */
+export function countJson(json: JsonValue, most: number): number {
+  return countAll(typeof json === 'object' && json !== null ? Object.values(json) : [], most, countJson);
+}
+
+export function countValue({ kind }: Value, most: number): number {
+  if (kind.case === 'listValue') return countAll(kind.value.values, most, countValue);
+  return countAll(kind.case === 'structValue' ? Object.values(kind.value.fields) : [], most, countValue);
+}
+
+function countAll<T>(items: readonly T[], most: number, count: (item: T, most: number) => number): number {
+  let all = 1;
+  for (const item of items) {
+    if (all > most) break;
+    all += count(item, most - all);
+  }
+  return all;
+}

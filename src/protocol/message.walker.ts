@@ -1,16 +1,19 @@
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { pathOf } from './json.diagnosis.js';
-import { keepJson, keepText, keepValue, type Repair } from './json.repair.js';
+import { countJson, countValue, keepJson, keepText, keepValue, type Repair } from './json.repair.js';
 
 export type Fields = Record<string, unknown>;
 
 export interface Visitor extends Repair {
   /** Sees every message before its fields. */
   readonly enter?: (desc: DescMessage, message: Fields, at: string) => void;
+  /** Hears of every Struct and Value before what is in it; `count` counts its values, up to one more than `most`. */
+  readonly json?: (count: (most: number) => number, at: string) => void;
 }
 
 /** Walks one value and returns what to keep of it. */
 type Keep = (value: unknown, visitor: Visitor, at: string) => unknown;
+type Count = (value: unknown, most: number) => number;
 type Step = (message: Fields, visitor: Visitor, at: string) => void;
 
 const plans = new WeakMap<DescMessage, readonly Step[]>();
@@ -61,10 +64,17 @@ function keepOf(field: DescField): Keep | undefined {
   const desc = field.message;
   if (!desc) return field.scalar === ScalarType.STRING ? (keepText as Keep) : undefined;
   // The library keeps a Struct as plain JSON, except inside a Value.
-  if (desc.typeName === 'google.protobuf.Struct') return keepJson as Keep;
-  if (desc.typeName === 'google.protobuf.Value') return keepValue as Keep;
+  if (desc.typeName === 'google.protobuf.Struct') return weighed(keepJson as Keep, countJson as Count);
+  if (desc.typeName === 'google.protobuf.Value') return weighed(keepValue as Keep, countValue as Count);
   return (value, visitor, at) => {
     walk(desc, value as Fields, visitor, at);
     return value;
+  };
+}
+
+function weighed(keep: Keep, count: Count): Keep {
+  return (value, visitor, at) => {
+    visitor.json?.((most) => count(value, most), at);
+    return keep(value, visitor, at);
   };
 }

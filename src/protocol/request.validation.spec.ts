@@ -24,9 +24,9 @@ import {
 } from './index.js';
 
 /** Fields refused, or an empty list. */
-function refused<O extends OperationName>(operation: O, request: RequestOf<O>): string[] {
+function refused<O extends OperationName>(operation: O, request: RequestOf<O>, most?: number): string[] {
   try {
-    validateRequest(operation, request);
+    validateRequest(operation, request, most);
     return [];
   } catch (error) {
     if (!(error instanceof A2AError) || error.kind !== 'invalidParams') throw error;
@@ -241,6 +241,17 @@ describe('validateRequest', () => {
     const metadata = (levels: number) => sent({ metadata: { 'a\ud800': 1, deep: nested(levels) } });
     expect(metadata(29)).toEqual([]);
     expect(metadata(30)).toEqual(['message.metadata']);
+  });
+
+  it('counts the values in all data and metadata of a request, and names the field with one too many', () => {
+    const refusedAt = (most: number) => {
+      const json = { message: { ...message, parts: [{ data: [1, { a: null }] }], metadata: { b: [2] } } };
+      const request = decodeMessage(SendMessageRequestSchema, json);
+      return refused('sendMessage', request, most);
+    };
+    expect(refusedAt(7)).toEqual([]);
+    expect(refusedAt(6)).toEqual(['message.metadata']);
+    expect(refusedAt(3)).toEqual(['message.parts[0].data']);
   });
 
   it('stops at twenty violations', () => {

@@ -13,9 +13,13 @@ const TOO_DEEP = `nests deeper than ${DEEPEST_DATA} levels`;
 /**
  * Checks a request against its descriptor (REQUIRED, oneofs, enums; specification 5.7) and the rules of Parley
  * (ids, ranges, U+0000, depth of data), nested messages too. In place: lone surrogates become U+FFFD, a Value without a kind null.
- * Errors: invalidParams with up to 20 violations.
+ * Errors: invalidParams with up to 20 violations, and at once for more than `maxValues` values in data and metadata.
  */
-export function validateRequest<O extends OperationName>(operation: O, request: RequestOf<O>): void {
+export function validateRequest<O extends OperationName>(
+  operation: O,
+  request: RequestOf<O>,
+  maxValues = Number.POSITIVE_INFINITY,
+): void {
   const violations: FieldViolation[] = [];
   const report: Report = (field, description) => {
     if (violations.length < MOST_VIOLATIONS) violations.push({ field, description });
@@ -23,15 +27,25 @@ export function validateRequest<O extends OperationName>(operation: O, request: 
   if (operation === 'createTaskPushNotificationConfig' && (request as Fields).taskId === '') {
     report('taskId', 'is required');
   }
-  walk(OPERATIONS[operation].input, request as Fields, validation(report));
+  walk(OPERATIONS[operation].input, request as Fields, validation(report, maxValues));
   if (violations.length === 0) return;
   const [{ field, description }] = violations as [FieldViolation];
   const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : '';
   throw new A2AError('invalidParams', { message: `${field}: ${description}${more}`, violations });
 }
 
-function validation(report: Report): Visitor {
+function validation(report: Report, maxValues: number): Visitor {
+  let left = maxValues;
   return {
+    json: (count, at) => {
+      left -= count(left);
+      if (left >= 0) return;
+      const violation = { field: at, description: `${maxValues} values is the most that a request may have` };
+      throw new A2AError('invalidParams', {
+        message: `${at}: ${violation.description}`,
+        violations: [violation],
+      });
+    },
     enter: (desc, message, at) => {
       for (const rule of rulesOf(desc)) rule(message, at, report);
     },

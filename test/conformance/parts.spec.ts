@@ -8,7 +8,7 @@ import { ScriptStage, ServiceStage } from './stage.js';
 import { reaches, read, refused, says, send, start, taskIn, taskState } from './task.calls.js';
 import { NO_LISTS, NO_MEDIA_TYPES, NO_PART_WITHOUT_KIND } from './v03/modern.only.js';
 
-const stage = new ServiceStage({ PARLEY_MAX_BODY_BYTES: '200000' });
+const stage = new ServiceStage({ PARLEY_MAX_BODY_BYTES: '200000', PARLEY_MAX_JSON_VALUES: '1000' });
 const { conforms, onEveryBinding } = conformance(stage);
 
 const withPart = (part: JsonObject) => says('', { parts: [part] });
@@ -16,6 +16,8 @@ const withPart = (part: JsonObject) => says('', { parts: [part] });
 const nested = (levels: number): JsonObject => ({ a: levels > 1 ? nested(levels - 1) : [] });
 const DEEPEST = nested(29);
 const TOO_DEEP = nested(30);
+/** More values than a request may have here. */
+const MANY = Array.from({ length: 1_000 }, (_, n) => `key ${n}`);
 const every256 = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 
 describe('A part', () => {
@@ -123,6 +125,16 @@ describe('A part', () => {
       expect: refused('INVALID_PARAMS', field),
     });
   }
+  conforms({
+    title: 'whose data has more values than the service has time for is refused, and the next one is not',
+    operation: 'sendMessage',
+    request: () => ({ message: withPart({ data: Object.fromEntries(MANY.map((key) => [key, 1])) }) }),
+    expect: async (reply, _given, client) => {
+      refused('INVALID_PARAMS', 'message.parts[0].data')(reply);
+      const most = { data: MANY.slice(50) };
+      expect((await send(client, withPart(most))).artifacts[0]?.parts).toEqual([most]);
+    },
+  });
   it('with half a surrogate pair keeps the rest (B75)', async () => {
     for (const client of stage.clients().slice(0, 2)) {
       expect((await send(client, 'a\ud800b')).artifacts[0]?.parts[0]?.text).toBe('a\ufffdb');
