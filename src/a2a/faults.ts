@@ -10,6 +10,7 @@ import {
 } from '../protocol/index.js';
 import { countFailure } from './call.metrics.js';
 import type { Caller } from './caller.js';
+import { traceRefusal } from './refusal.span.js';
 
 /** An error as it may leave the service. */
 export interface Fault {
@@ -50,11 +51,12 @@ export class Faults {
     countFailure(place, error);
     // What stops because the client left is no fault, and nobody reads the answer.
     if (place.caller.gone) return { error };
+    traceRefusal(place, error, isOurs(error));
     const { operation, binding, agent, taskId, principal } = place;
     const caller = principal && `${principal.organisation}/${principal.subject}`;
     const record = { kind: error.kind, operation, binding, agent, caller, taskId };
     if (isOurs(error)) {
-      const traceId = currentTraceId(place.traceparent);
+      const traceId = currentTraceId(place.traceparent ?? place.caller.header('traceparent'));
       this.#logger.error({ message: 'A call failed', ...record, traceId, cause: error.cause ?? error });
       return { error, traceId };
     }

@@ -102,6 +102,40 @@ describe('one trace', () => {
     });
   });
 
+  it.each([
+    ['HTTP+JSON', 'sendMessage', { message: {} }, 'a2a/SendMessage', 'INVALID_PARAMS'],
+    ['JSONRPC', 'sendMessage', { message: {} }, 'a2a/SendMessage', 'INVALID_PARAMS'],
+    ['GRPC', 'getTask', { id: 't', tenant: 'nobody' }, 'a2a/GetTask', 'NOT_FOUND'],
+  ] as const)(
+    'has a call over %s that was refused before it began: %s of %j',
+    async (binding, operation, request, name, reason) => {
+      const traceId = randomBytes(16).toString('hex');
+      const headers = { traceparent: `00-${traceId}-${'1'.repeat(16)}-01` };
+      await callAny(service, { binding, operation, headers, request });
+      await until(() => collector.in(traceId).length > 0);
+      expect(collector.in(traceId)).toMatchObject([
+        { name, status: 0, parentSpanId: '1'.repeat(16), attributes: { 'a2a.error.reason': reason } },
+      ]);
+    },
+  );
+
+  it('has a call of a method that there is not', async () => {
+    const traceId = randomBytes(16).toString('hex');
+    await fetch(`${service.httpUrl}/jsonrpc`, {
+      method: 'POST',
+      headers: {
+        'a2a-version': '1.0',
+        'content-type': 'application/json',
+        traceparent: `00-${traceId}-${'1'.repeat(16)}-01`,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'DoWhatever', params: {} }),
+    });
+    await until(() => collector.in(traceId).length > 0);
+    expect(collector.in(traceId)).toMatchObject([
+      { name: 'a2a/unknown', attributes: { 'a2a.error.reason': 'METHOD_NOT_FOUND' } },
+    ]);
+  });
+
   it('has no error where a client leaves its stream (B126)', async () => {
     const traceId = randomBytes(16).toString('hex');
     const leaving = new AbortController();
