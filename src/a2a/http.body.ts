@@ -25,6 +25,8 @@ export class JsonBody {
         metadata: { contentType: excerpt(given) },
       });
     }
+    // The request lives as long as its answer, which may be a stream of hours: its bytes need not.
+    request.body = undefined;
     const { maxJsonDepth: maxDepth, maxJsonValues } = this.config;
     // What is not data may have as many again; which field has too many is said once the request is read.
     return parseJson(body, { maxDepth, maxValues: 2 * maxJsonValues });

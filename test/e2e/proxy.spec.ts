@@ -54,13 +54,17 @@ const send = (site: ServiceAddress, binding: AnyCall['binding'], text: string): 
 const follow = (site: ServiceAddress, binding: AnyCall['binding'], text: string): AnyStream =>
   openStream(site, { binding, operation: 'sendStreamingMessage', request: message(text) });
 
-/** The artifact as a reader folds it: a turn that another replica has taken over begins it anew. */
+/**
+ * The artifact as a reader folds it: a snapshot shows it as it is, and a turn that another replica has taken over
+ * begins it anew.
+ */
 function chunksOf(frames: readonly Frame[]): string[] {
   const chunks: string[] = [];
-  for (const { artifactUpdate } of frames) {
-    if (!artifactUpdate) continue;
-    if (!artifactUpdate.append) chunks.length = 0;
-    chunks.push(...artifactUpdate.artifact.parts.map(({ text }) => text.trim()));
+  for (const { task, artifactUpdate } of frames) {
+    if (task || (artifactUpdate && !artifactUpdate.append)) chunks.length = 0;
+    const parts =
+      artifactUpdate?.artifact.parts ?? task?.artifacts?.flatMap((artifact) => artifact.parts) ?? [];
+    chunks.push(...parts.map(({ text }) => text.trim()));
   }
   return chunks;
 }
@@ -116,39 +120,42 @@ describe.runIf(isThere)(`Three replicas behind nginx that are restarted one afte
         if (answer.reply === undefined) failures.push(answer);
       }),
     );
-    let resumes = 0;
-    const sse = BINDINGS.filter((binding) => binding !== 'GRPC');
-    const readers = [...sse, ...sse].map((binding) =>
+    const resumes = { JSONRPC: 0, 'HTTP+JSON': 0, GRPC: 0 };
+    const readers = [...BINDINGS, ...BINDINGS].map((binding) =>
       repeat(async () => {
         const story = await followToTheEnd(site.nginx, binding, `chunks ${CHUNKS.length} 250`);
-        resumes += story.resumes;
+        resumes[binding] += story.resumes;
         expect(story.chunks).toEqual(CHUNKS);
       }),
     );
 
     const codes: (number | null)[] = [];
     try {
-      for (const index of site.replicas.keys()) codes.push(await site.restart(index));
+      // Once around, and once more where by chance no stream of a binding was on the replica that went down.
+      do {
+        for (const index of site.replicas.keys()) codes.push(await site.restart(index));
+      } while (Object.values(resumes).includes(0) && codes.length < MOST_RESTARTS);
     } finally {
       isRolling = false;
       await Promise.all([...lanes, ...readers]);
     }
 
     expect(failures).toEqual([]);
-    expect(codes).toEqual([0, 0, 0]);
+    expect(codes.every((code) => code === 0)).toBe(true);
     expect(calls).toBeGreaterThan(100);
-    expect(resumes).toBeGreaterThan(0);
-    console.info(`${calls} calls, none failed; ${resumes} streams resumed`);
-  }, 240_000);
+    expect(Object.values(resumes).some((count) => count > 0)).toBe(true);
+    console.info(`${calls} calls, none failed; streams resumed: ${JSON.stringify(resumes)}`);
+  }, 300_000);
 });
 
+const MOST_RESTARTS = 6;
 const CHUNKS = Array.from({ length: 20 }, (_, n) => `chunk ${n + 1}`);
 
 /** nginx cannot see a status of gRPC, so UNAVAILABLE is for the client to try again, as gRPC's retry policies do. */
 function retried(call: () => Promise<Answer>, binding: AnyCall['binding']): Promise<Answer> {
   const UNAVAILABLE = 14;
   if (binding !== 'GRPC') return call();
-  const patience = { timeout: 5_000, interval: 200 };
+  const patience = { timeout: 20_000, interval: 200 };
   return vi.waitUntil(async () => {
     const answer = await call();
     return answer.status === UNAVAILABLE ? undefined : answer;
@@ -165,7 +172,10 @@ async function followToTheEnd(address: ServiceAddress, binding: AnyCall['binding
     frames.push(...stream.frames);
     lastEventId = stream.lastEventId() ?? lastEventId;
     if (isOver(frames)) return { chunks: chunksOf(frames), resumes };
-    const id = frames.find(({ task }) => task)!.task!.id;
-    stream = openStream(address, { binding, operation: 'subscribeToTask', request: { id }, lastEventId });
+    const id = frames.find(({ task }) => task)?.task?.id;
+    // Refused before it began: by a replica that goes down, on gRPC.
+    if (id === undefined) stream = follow(address, binding, text);
+    else
+      stream = openStream(address, { binding, operation: 'subscribeToTask', request: { id }, lastEventId });
   }
 }

@@ -191,15 +191,16 @@ describe('a replica that goes down', () => {
     const ends = await Promise.all(streams.map((stream) => stream.ended));
     expect(ends).toEqual(['end', 'end', 'UNAVAILABLE']);
     expect(await code).toBe(0);
-    const [sse] = streams as [AnyStream];
-    const resumed = openStream(b, {
-      binding: 'JSONRPC',
-      operation: 'subscribeToTask',
-      request: { id: long.id },
-      lastEventId: sse.lastEventId(),
-    });
-    expect(await resumed.ended).toBe('end');
-    expect(resumed.frames.some(({ task }) => task)).toBe(false);
+    const resumed = streams.map((stream, index) =>
+      openStream(b, {
+        binding: BINDINGS[index]!,
+        operation: 'subscribeToTask',
+        request: { id: long.id },
+        lastEventId: stream.lastEventId(),
+      }),
+    );
+    expect(await Promise.all(resumed.map((stream) => stream.ended))).toEqual(['end', 'end', 'end']);
+    expect(resumed.flatMap(({ frames }) => frames).some(({ task }) => task)).toBe(false);
     const task = await get(b, long.id);
     expect(task.status.state).toBe('TASK_STATE_COMPLETED');
     expect(textOf(task.artifacts)).toBe(chunks(100));

@@ -1,5 +1,5 @@
 import { type DescMessage, fromJson, type JsonObject } from '@bufbuild/protobuf';
-import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { Client, credentials, Metadata, type ServiceError, type StatusObject, status } from '@grpc/grpc-js';
 import {
   A2AService,
   type Binding,
@@ -28,7 +28,7 @@ export interface ArtifactJson {
 export interface AnyStream {
   /** What came so far. */
   readonly frames: Frame[];
-  /** Number of the last event; gRPC tells none. */
+  /** Number of the last event. On gRPC it is known at the end, and only where that was not cut off. */
   readonly lastEventId: () => string | undefined;
   /** How it ended: `end`, the name of the gRPC status, or `broken` for a connection that was cut. */
   readonly ended: Promise<string>;
@@ -112,10 +112,14 @@ function overGrpc(
     metadata,
   );
   stream.on('data', (frame: Frame) => frames.push(frame));
+  let last: string | undefined;
+  stream.once('status', ({ metadata: trailers }: StatusObject) => {
+    last = trailers.get('a2a-last-event-id')[0]?.toString();
+  });
   const ended = new Promise<string>((resolve) => {
     stream.once('end', () => resolve('end'));
     stream.once('error', (error: ServiceError) => resolve(status[error.code] ?? 'broken'));
   });
   void ended.then(() => client.close());
-  return { frames, lastEventId: () => undefined, ended };
+  return { frames, lastEventId: () => last, ended };
 }

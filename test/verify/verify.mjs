@@ -11,6 +11,7 @@ const CLAIMS = {
   ],
   callers: ['test/e2e/callers.spec.ts'],
   push: ['test/e2e/push.spec.ts'],
+  restarts: ['test/e2e/proxy.spec.ts'],
   v03: ['test/e2e/v03.witness.spec.ts', 'test/e2e/v03.shared.spec.ts', 'test/e2e/v03.clients.spec.ts'],
 };
 

@@ -45,8 +45,9 @@ export class GrpcController {
       if (!isStream(result)) return rpc.write(result, caller);
       const stream = grpc as ServerWritableStream<Request, Uint8Array>;
       const bytesOf = (event: StreamEvent) => rpc.event(event, caller);
-      await this.streams.deliver(call, result, new GrpcSink(stream, call.signal, bytesOf));
-      return EMPTY;
+      const sink = new GrpcSink(stream, call.signal, bytesOf);
+      // Not awaited here, where all of the request would be kept until the stream ends.
+      return this.streams.deliver(call, result, sink).then(() => EMPTY);
     } catch (thrown) {
       const fault = this.faults.report(thrown, call ?? { caller, operation, binding: 'GRPC' });
       throw new RpcException(statusOf(fault, rpc.statuses[fault.error.kind]));

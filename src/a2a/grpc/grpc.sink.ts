@@ -1,12 +1,20 @@
-import type { ServerWritableStream } from '@grpc/grpc-js';
+import { Metadata, type ServerWritableStream } from '@grpc/grpc-js';
 import type { StreamEvent } from '../../protocol/index.js';
 import { goingDown } from '../dispatcher.js';
 import type { Fault } from '../faults.js';
 import { drained, type Sink } from '../streaming/index.js';
 import { statusOf } from './grpc.status.js';
 
-/** A gRPC server stream. HTTP/2 has pings of its own, so nothing is sent while there are no events. */
+/** Where a reader goes on: what it may send with SubscribeToTask. */
+const LAST_EVENT_ID = 'a2a-last-event-id';
+
+/**
+ * A gRPC server stream. HTTP/2 has pings of its own, so nothing is sent while there are no events. Messages have no
+ * place for the number of an event, so the trailers tell that of the last one.
+ */
 export class GrpcSink implements Sink {
+  #last: number | undefined;
+
   constructor(
     private readonly call: ServerWritableStream<unknown, Uint8Array>,
     private readonly signal: AbortSignal,
@@ -16,20 +24,28 @@ export class GrpcSink implements Sink {
   async write(batch: readonly StreamEvent[]): Promise<void> {
     for (const event of batch) {
       if (this.signal.aborted) return;
+      this.#last = event.seq ?? this.#last;
       if (!this.call.write(this.bytesOf(event))) await drained(this.call, this.signal);
     }
   }
 
   end(): void {
-    this.call.end();
+    this.call.end(this.#tellPlace(new Metadata()));
   }
 
   /** grpc-js makes the status of an `error` event and ends the call. */
   fail(fault: Fault): void {
-    this.call.emit('error', statusOf(fault));
+    const status = statusOf(fault);
+    this.#tellPlace(status.metadata);
+    this.call.emit('error', status);
   }
 
   leave(): void {
     this.fail({ error: goingDown() });
+  }
+
+  #tellPlace(trailers: Metadata): Metadata {
+    if (this.#last !== undefined) trailers.set(LAST_EVENT_ID, String(this.#last));
+    return trailers;
   }
 }

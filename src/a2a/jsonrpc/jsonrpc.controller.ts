@@ -58,13 +58,14 @@ export class JsonRpcController {
       if (isStream(result)) {
         const error = (fault: Fault) => errorText(id, fault);
         const frames = { ...around, event: dialect.event, error };
-        await this.streams.deliver(call, result, new SseSink(reply, call, frames));
-      } else {
-        const text = around.before + method.write(result, message) + around.after;
-        caller.answer({ status: 200, type: JSON_TYPE, headers: call.reply, body: text });
+        // Not awaited: nothing of the request need be kept until the stream ends.
+        void this.streams.deliver(call, result, new SseSink(reply, call, frames));
+        return;
       }
+      const text = around.before + method.write(result, message) + around.after;
+      caller.answer({ status: 200, type: JSON_TYPE, headers: call.reply, body: text });
     } catch (thrown) {
-      const fault = this.faults.report(thrown, call ?? { caller, binding: 'JSONRPC', agent });
+      const fault = this.faults.report(thrown, call ?? { caller, operation, binding: 'JSONRPC', agent });
       caller.answer(dialect.refusal(fault, operation, (shown) => errorAnswer(id, shown)));
     }
   }

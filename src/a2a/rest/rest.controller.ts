@@ -53,10 +53,11 @@ export class RestController {
           event: (event: StreamEvent) => route.event(event, caller),
           error: (fault: Fault) => route.error(fault).body,
         };
-        await this.streams.deliver(call, result, new SseSink(reply, call, frames));
-      } else {
-        caller.answer({ status: 200, type, headers: call.reply, body: route.write(result, message, caller) });
+        // Not awaited: nothing of the request need be kept until the stream ends.
+        void this.streams.deliver(call, result, new SseSink(reply, call, frames));
+        return;
       }
+      caller.answer({ status: 200, type, headers: call.reply, body: route.write(result, message, caller) });
     } catch (thrown) {
       const place = call ?? { caller, operation, binding: 'HTTP+JSON', agent };
       caller.answer(route.error(this.faults.report(thrown, place)));

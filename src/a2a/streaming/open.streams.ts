@@ -5,6 +5,7 @@ import { observe } from '../../telemetry/index.js';
 import type { Call } from '../call.js';
 import { endSpan } from '../call.span.js';
 import { Faults } from '../faults.js';
+import { Heartbeat } from './heartbeat.js';
 import { pump } from './pump.js';
 import type { Sink } from './sink.js';
 import { StreamCut } from './task.stream.js';
@@ -13,12 +14,14 @@ import { StreamCut } from './task.stream.js';
 @Injectable()
 export class OpenStreams implements BeforeApplicationShutdown {
   readonly #calls = new Set<Call>();
+  readonly #heartbeat: Heartbeat;
   #goingDown = false;
 
   constructor(
     private readonly faults: Faults,
     private readonly config: Config,
   ) {
+    this.#heartbeat = new Heartbeat(config.sseHeartbeatMs);
     observe('a2a.server.streams.open', (tell) => tell(this.count, {}));
   }
 
@@ -30,7 +33,7 @@ export class OpenStreams implements BeforeApplicationShutdown {
   async deliver(call: Call, stream: EventStream, sink: Sink): Promise<void> {
     this.#calls.add(call);
     if (this.#goingDown) call.caller.dismiss();
-    const heart = sink.beat && setInterval(() => sink.beat?.(), this.config.sseHeartbeatMs);
+    this.#heartbeat.add(sink);
     const longest = this.#longest(call);
     try {
       await pump(stream, sink, call.signal);
@@ -43,7 +46,7 @@ export class OpenStreams implements BeforeApplicationShutdown {
       if (cut) sink.leave();
       else sink.fail(this.faults.report(thrown, call));
     } finally {
-      clearInterval(heart);
+      this.#heartbeat.remove(sink);
       clearTimeout(longest);
       this.#calls.delete(call);
     }
