@@ -11,7 +11,7 @@ const REREAD = 100;
 const LOOK_MS = 250;
 
 const HISTORY = `
-SELECT id, state, version::int, direct, attempt, lease_until IS NOT NULL AS leased, (
+SELECT id, state, version::int, direct, attempt, attempt - handovers AS runs, lease_until IS NOT NULL AS leased, (
   SELECT json_agg(json_build_object('seq', seq, 'event', payload, 'delivered', request IS NOT NULL,
     'at', extract(epoch FROM recorded_at) * 1000) ORDER BY seq)
   FROM task_events WHERE task_id = tasks.id
@@ -38,7 +38,7 @@ export const CHECKS = {
 export class Audit {
   /** @type {Record<keyof typeof CHECKS, string[]>} */
   findings = Object.fromEntries(Object.keys(CHECKS).map((check) => [check, []]));
-  figures = { tasks: 0, events: 0, streams: 0, frames: 0, resumed: 0, states: {}, attempts: {}, pauses: [] };
+  figures = { tasks: 0, events: 0, streams: 0, frames: 0, resumed: {}, states: {}, attempts: {}, pauses: [] };
   #streams = new Map();
 
   /**
@@ -106,7 +106,7 @@ export class Audit {
 
   #check(task) {
     const { findings, figures } = this;
-    const { id, state, attempt } = task;
+    const { id, state, attempt, runs } = task;
     figures.tasks += 1;
     figures.events += task.log.length;
     figures.states[state] = (figures.states[state] ?? 0) + 1;
@@ -116,7 +116,7 @@ export class Audit {
     if (task.leased) findings.leases.push(`${id}, ${state}`);
     const flaw = flawOf(task);
     if (flaw) findings.log.push(`${id} ${flaw}`);
-    if (state === 'TASK_STATE_FAILED' && attempt < this.maxAttempts) {
+    if (state === 'TASK_STATE_FAILED' && runs < this.maxAttempts) {
       const reason = JSON.stringify(task.log.at(-1).event.statusUpdate?.status.message?.parts);
       findings.failed.push(`${id}, attempt ${attempt}: ${reason}`);
     }
@@ -137,7 +137,10 @@ export class Audit {
   #checkStream(record, task) {
     this.figures.streams += 1;
     this.figures.frames += record.frames.length;
-    if (record.after !== undefined) this.figures.resumed += 1;
+    if (record.after !== undefined) {
+      const { resumed } = this.figures;
+      resumed[record.binding] = (resumed[record.binding] ?? 0) + 1;
+    }
     const flaw = streamFlaw(record, task);
     if (flaw) this.findings.stream.push(`${task.id} on ${record.binding} ${flaw}`);
   }

@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+const LOOK_MS = 50;
+
 /** How often each fault comes about. */
 const WEIGHTS = { kill: 20, stop: 6, pause: 4, postgresFast: 1, postgresCrash: 1 };
 
 /**
  * Does harm to replicas and their Postgres, at random but in the order that the seed gives. The last replica
- * that is up is spared.
+ * that is up is spared: the next fault waits for a second one.
  *
  *   kill    SIGKILL, started again after up to 2 s
  *   stop    SIGTERM, started again once it has ended by itself
@@ -15,6 +17,8 @@ const WEIGHTS = { kill: 20, stop: 6, pause: 4, postgresFast: 1, postgresCrash: 1
 export class Faults {
   /** @type {Record<string, number>} */
   counts = Object.fromEntries(Object.keys(WEIGHTS).map((name) => [name, 0]));
+  /** What was done when, in milliseconds since the epoch. @type {{fault: string, at: number}[]} */
+  done = [];
   #pending = new Set();
   #restarting = false;
 
@@ -36,17 +40,21 @@ export class Faults {
       if (performance.now() + pause > end) break;
       await delay(pause);
       const fault = this.random.weighted(weights);
-      const up = this.replicas.filter(({ state }) => state === 'up');
-      const replica = this.random.pick(up);
       const share = this.random.next();
-      if (up.length > 1) this.#begin(fault, replica, share);
+      while (this.#up.length < 2 && performance.now() < end) await delay(LOOK_MS);
+      if (this.#up.length > 1) this.#begin(fault, this.random.pick(this.#up), share);
     }
     await Promise.all(this.#pending);
+  }
+
+  get #up() {
+    return this.replicas.filter(({ state }) => state === 'up');
   }
 
   #begin(fault, replica, share) {
     if (fault.startsWith('postgres') && this.#restarting) return;
     this.counts[fault] += 1;
+    this.done.push({ fault, at: Date.now() });
     this.say(`${fault} ${fault.startsWith('postgres') ? '' : replica.name}`.trim());
     const work = this[`_${fault}`](replica, share);
     this.#pending.add(work);

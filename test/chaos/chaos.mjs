@@ -6,7 +6,7 @@ import { startCluster } from '../bench/postgres.cluster.mjs';
 import { Audit } from './audit.mjs';
 import { callersOf } from './callers/caller.mjs';
 import { Faults } from './chaos.faults.mjs';
-import { auditTable, faultTable, figureLines, operationTable, spread } from './chaos.report.mjs';
+import { auditTable, faultTable, figureLines, operationTable, spread, takeovers } from './chaos.report.mjs';
 import { Fleet } from './fleet.mjs';
 import { Journal } from './journal.mjs';
 import { LoadLane } from './load.lane.mjs';
@@ -99,7 +99,7 @@ function report({ journal, faults, audit, accidents }) {
   const parts = [
     title,
     operationTable(journal),
-    faults && faultTable(faults.counts),
+    faults && faultTable(faults, audit),
     figureLines(audit, journal),
     auditTable(audit),
   ];
@@ -107,11 +107,14 @@ function report({ journal, faults, audit, accidents }) {
   for (const accident of accidents) console.log(`  accident: ${accident}`);
   if (options.json) {
     const { figures, findings } = audit;
-    const moved = { count: figures.pauses.length, ...spread(figures.pauses) };
+    const times = Object.entries(takeovers(faults?.done ?? [], figures.pauses));
+    const moved = Object.fromEntries(
+      times.map(([fault, ms]) => [fault, { count: ms.length, ...spread(ms) }]),
+    );
     const run = {
       options,
       faults: faults?.counts,
-      figures: { ...figures, pauses: moved },
+      figures: { ...figures, pauses: figures.pauses.length, takeovers: moved },
       findings,
       accidents,
     };

@@ -133,7 +133,7 @@ export class LoadLane {
 
   /**
    * Follows a task until it rests: by the stream of a message, or by a subscription. After a break it goes on
-   * elsewhere, after the last event that it saw, where the binding numbers them.
+   * elsewhere, after the last event whose number it knows: on gRPC that is known where the service ended the stream.
    */
   async #follow(followed) {
     const course = { ...followed, state: undefined, last: undefined };
@@ -141,6 +141,7 @@ export class LoadLane {
       try {
         await this.#read(caller, course);
       } catch (error) {
+        course.last = error.lastEventId ?? course.last;
         // Nothing to subscribe to: it has ended while nobody looked.
         if (error.reason !== 'UNSUPPORTED_OPERATION' || !course.taskId) throw error;
         course.state = (await this.#get(course.taskId)).status.state;
@@ -153,10 +154,9 @@ export class LoadLane {
   async #read(caller, course) {
     const { taskId, message, last: after } = course;
     const record = { taskId, binding: caller.binding, after, frames: [], whole: false };
-    const resumes = caller.binding !== 'GRPC' && after !== undefined;
-    if (!resumes) record.after = undefined;
+    const resumes = after !== undefined;
     const stream = taskId
-      ? caller.open('subscribe', { id: taskId }, record.after)
+      ? caller.open('subscribe', { id: taskId }, after)
       : caller.open('stream', { message });
     for await (const frame of stream) {
       if (record.frames.length === 0 && !resumes && !frame.event.task) {

@@ -23,10 +23,13 @@ export class Replica {
   #process;
   #retired = false;
 
-  /** @param {{name: string, dir: string, settings: Record<string, unknown>, client: object}} given */
-  constructor({ name, dir, settings, client }) {
+  /**
+   * @param {{name: string, dir: string, settings: Record<string, unknown>, client: object, node?: string[]}} given
+   *   `node` has arguments for node beside the usual ones
+   */
+  constructor({ name, dir, settings, client, node = [] }) {
     this.name = name;
-    this.given = { dir, settings, client };
+    this.given = { dir, settings, client, node };
   }
 
   /** Whether a load balancer sends it calls. */
@@ -89,8 +92,8 @@ export class Replica {
   }
 
   async #start() {
-    const { dir, settings } = this.given;
-    const started = startServer(['--enable-source-maps', MAIN], {
+    const { dir, settings, node } = this.given;
+    const started = startServer(['--enable-source-maps', ...node, MAIN], {
       dir,
       log: `${this.name}.log`,
       settings: { ...settings, ...this.ports },

@@ -10,7 +10,7 @@ import { fold, shown } from './task.history.mjs';
  */
 export function streamFlaw(record, task) {
   const { frames, whole } = record;
-  const flaw = record.binding === 'GRPC' ? unnumberedFlaw(frames, task) : numberedFlaw(record, task);
+  const flaw = record.binding === 'GRPC' ? unnumberedFlaw(record, task) : numberedFlaw(record, task);
   if (flaw) return flaw;
   const last = frames.at(-1).event;
   const ended = whole && isTerminal((last.task ?? last.statusUpdate)?.status.state ?? '');
@@ -34,9 +34,14 @@ function numberedFlaw({ frames, after }, task) {
   return undefined;
 }
 
-/** gRPC tells no numbers: there has to be a place in the log where snapshot and events fit. */
-function unnumberedFlaw([first, ...rest], task) {
-  if (!first.event.task) return 'does not begin with the task';
+/** gRPC tells no numbers: there has to be a place in the log where snapshot and events fit. A resumed one has its place. */
+function unnumberedFlaw({ frames, after }, task) {
+  const [first, ...rest] = frames;
+  if (!first.event.task) {
+    if (after === undefined) return 'does not begin with the task';
+    const other = frames.findIndex(({ event }, index) => !isEvent(event, task, after + 1 + index));
+    return other < 0 ? undefined : `resumed after ${after} with another event in place ${other + 1}`;
+  }
   const fits = task.log.some(({ seq }) => {
     const follows = rest.every(({ event }, index) => isEvent(event, task, seq + 1 + index));
     return follows && isSnapshot(first.event.task, task, seq);

@@ -5,7 +5,7 @@ const CHUNKS = /^chunks (\d+)/;
 
 /**
  * A task as the table has it.
- * @typedef {{id: string, state: string, version: number, direct: boolean, leased: boolean, attempt: number,
+ * @typedef {{id: string, state: string, version: number, direct: boolean, leased: boolean, attempt: number, runs: number,
  *   log: {seq: number, event: any, delivered: boolean, at: number}[]}} TaskHistory
  */
 
@@ -70,13 +70,14 @@ const excerpt = (text) =>
   JSON.stringify(text.length > 100 ? `${text.slice(0, 50)}…${text.slice(-50)}` : text);
 
 /**
- * How long the log stood still each time a turn of chunks was begun again somewhere else, in milliseconds.
+ * When the log stood still each time a turn of chunks was begun again somewhere else, in milliseconds since the epoch.
  * @param {TaskHistory} task
+ * @returns {{from: number, to: number}[]}
  */
 export function pauses({ log }) {
   const restarts = log.filter(({ event, seq }) => {
     const before = log[seq - 2];
     return event.statusUpdate?.status.state === 'TASK_STATE_WORKING' && before?.event.artifactUpdate;
   });
-  return restarts.map(({ at, seq }) => at - log[seq - 2].at);
+  return restarts.map(({ at, seq }) => ({ from: log[seq - 2].at, to: at }));
 }

@@ -3,6 +3,9 @@
  * answer came at all, and nobody knows whether the service did what it was asked.
  */
 export class CallFailure extends Error {
+  /** Number of the last event of the stream that it ended, where the service said so. @type {number | undefined} */
+  lastEventId;
+
   /** @param {string} message @param {string} [reason] */
   constructor(message, reason) {
     super(message);

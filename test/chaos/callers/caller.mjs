@@ -9,7 +9,8 @@ import { RestCaller } from './rest.caller.mjs';
  * @property {string} binding
  * @property {(operation: 'send' | 'get' | 'list' | 'cancel', request: object) => Promise<any>} call
  * @property {(operation: 'stream' | 'subscribe', request: object, lastEventId?: number) =>
- *   AsyncGenerator<{seq?: number, event: any}>} open gRPC tells no event numbers
+ *   AsyncGenerator<{seq?: number, event: any}>} open gRPC tells no event numbers but that of the last one, in the
+ *   failure of a stream that the service ended before its task
  * @property {() => void} close
  */
 
@@ -22,10 +23,11 @@ const CALLERS = { JSONRPC: JsonRpcCaller, 'HTTP+JSON': RestCaller, GRPC: GrpcCal
  * @returns {Promise<Caller[]>}
  */
 export async function callersOf(base, options) {
+  const isSecure = base.startsWith('https:');
   const response = await fetch(`${base}/.well-known/agent-card.json`, { headers: options.headers });
   if (!response.ok) throw new Error(`no agent card at ${base}: HTTP ${response.status}`);
   const { supportedInterfaces } = await response.json();
   return supportedInterfaces
     .filter(({ protocolVersion, protocolBinding }) => protocolVersion === '1.0' && CALLERS[protocolBinding])
-    .map(({ protocolBinding, url }) => new CALLERS[protocolBinding]({ ...options, url }));
+    .map(({ protocolBinding, url }) => new CALLERS[protocolBinding]({ ...options, url, isSecure }));
 }

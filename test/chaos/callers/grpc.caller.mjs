@@ -25,12 +25,16 @@ export class GrpcCaller {
   binding = 'GRPC';
   #client;
 
-  /** @param {{url: string, headers: Record<string, string>, timeoutMs: number, silenceMs: number}} options */
+  /**
+   * @param {{url: string, headers: Record<string, string>, timeoutMs: number, silenceMs: number,
+   *   isSecure?: boolean}} options
+   */
   constructor(options) {
     this.options = options;
     // Replicas come back within seconds; the default back-off would look for them after minutes.
     const reconnect = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 };
-    this.#client = new Client(options.url, credentials.createInsecure(), reconnect);
+    const channel = options.isSecure ? credentials.createSsl() : credentials.createInsecure();
+    this.#client = new Client(options.url, channel, reconnect);
   }
 
   call(operation, params) {
@@ -99,9 +103,12 @@ function failure(error) {
   const [details] = error.metadata?.get('grpc-status-details-bin') ?? [];
   if (details === undefined)
     return new CallFailure(`no answer: ${status[error.code] ?? error} ${error.details ?? ''}`);
+  const [last] = error.metadata.get('a2a-last-event-id');
   const found = fromBinary(StatusSchema, details).details.find(({ typeUrl }) =>
     typeUrl.endsWith('.ErrorInfo'),
   );
   const reason = found ? fromBinary(ErrorInfoSchema, found.value).reason : status[error.code];
-  return new CallFailure(`${reason}: ${error.details}`, reason);
+  const told = new CallFailure(`${reason}: ${error.details}`, reason);
+  if (last !== undefined) told.lastEventId = Number(last);
+  return told;
 }
