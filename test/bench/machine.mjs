@@ -1,5 +1,5 @@
 import { execFileSync, fork, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { cpus } from 'node:os';
 
@@ -60,10 +60,18 @@ export function cpuSeconds(pid) {
 
 /** CPU seconds that the server's core was taken, by whomever, also beside this virtual machine; NaN unpinned. */
 export function serverCoreSeconds() {
-  if (!PINNED) return Number.NaN;
-  const [, user, nice, system, , , irq, softirq, steal] = /^cpu0 .*$/m
+  return PINNED ? coreSeconds(/^cpu0 .*$/m) : Number.NaN;
+}
+
+/** The same of all cores together; NaN where /proc does not exist. */
+export function allCoresSeconds() {
+  return existsSync('/proc/stat') ? coreSeconds(/^cpu .*$/m) : Number.NaN;
+}
+
+function coreSeconds(line) {
+  const [, user, nice, system, , , irq, softirq, steal] = line
     .exec(readFileSync('/proc/stat', 'utf8'))[0]
-    .split(' ')
+    .split(/ +/)
     .map(Number);
   return (user + nice + system + irq + softirq + steal) / CLOCK_TICKS;
 }

@@ -1,40 +1,50 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { memoryOf, untilIdle } from '../memory.mjs';
 import { beginTasks, cancelTasks } from './begin.tasks.mjs';
 
 const STREAMS = 1_000;
 const TASKS = 20;
-const PAGE = 4_096;
-const SETTLE_MS = 5_000;
+const QUICK_MS = 1_000;
+/** Kilobytes that an idle stream may cost. */
+const GOAL_KB = 15;
 
 /** Subscriptions to tasks that say nothing, half of them on each replica. */
-export async function idleStreams({ replicas, databaseUrl, quick }) {
+export async function idleStreams({ replicas, databaseUrl, memoryFiles, quick }) {
+  const settle = () => (quick ? delay(QUICK_MS) : untilIdle());
+  const look = () => lookAt({ replicas, memoryFiles, pool });
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
   const halves = await Promise.all(replicas.map((replica) => beginTasks(replica, 'sleep 600000', TASKS / 2)));
   const ids = halves.flat();
   // What the first streams cost once (code, buffers) is not what each one costs.
   await closeAll(await openStreams(replicas, ids, STREAMS / 10));
-  await delay(quick ? 1_000 : SETTLE_MS);
-  const before = await look(replicas, pool);
+  await settle();
+  const before = await look();
   const streams = await openStreams(replicas, ids, STREAMS);
-  await delay(quick ? 1_000 : SETTLE_MS);
-  const open = await look(replicas, pool);
+  await settle();
+  const open = await look();
   await closeAll(streams);
-  await delay(quick ? 1_000 : SETTLE_MS);
-  const after = await look(replicas, pool);
+  await settle();
+  const after = await look();
   await cancelTasks(replicas[0], ids);
   await pool.end();
-  const perStream = (open.bytes - before.bytes) / STREAMS / 1_024;
+  const each = (what) => (open[what] - before[what]) / STREAMS / 1_024;
+  const isMet = each('rss') <= GOAL_KB && after.sockets <= before.sockets;
   return [
-    ['streams, tasks', `${STREAMS}, ${TASKS}`],
-    ['memory per stream, socket included', `${perStream.toFixed(1)} kB`],
+    ['streams, running tasks', `${STREAMS}, ${TASKS}`],
+    ['memory of each, of the whole process', `${each('rss').toFixed(1)} kB (goal <= ${GOAL_KB})`],
+    [
+      '  of that JavaScript objects, buffers',
+      `${each('heapUsed').toFixed(1)} kB, ${each('external').toFixed(1)} kB`,
+    ],
     ['sockets before, with streams, after', `${before.sockets}, ${open.sockets}, ${after.sockets}`],
     [
       'connections to Postgres before, with streams, after',
       `${before.sessions}, ${open.sessions}, ${after.sessions}`,
     ],
+    ['goal', isMet ? 'met' : 'MISSED'],
   ];
 }
 
@@ -63,14 +73,16 @@ async function closeAll(requests) {
       .destroy();
 }
 
-async function look(replicas, pool) {
+async function lookAt({ replicas, memoryFiles, pool }) {
   const { rows } = await pool.query(
     "SELECT count(*)::int AS sessions FROM pg_stat_activity WHERE application_name LIKE 'parley%' AND datname = current_database()",
   );
   const pids = replicas.map(({ pid }) => pid);
+  const memory = await Promise.all(pids.map((pid, index) => memoryOf(pid, memoryFiles[index])));
+  const all = (what) => sum(memory.map((usage) => usage[what]));
   return {
     sessions: rows[0].sessions,
-    bytes: sum(pids.map((pid) => Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE)),
+    ...{ rss: all('rss'), heapUsed: all('heapUsed'), external: all('external') },
     sockets: sum(pids.map(socketsOf)),
   };
 }

@@ -1,4 +1,5 @@
-import { runLoad } from '../machine.mjs';
+import { cpus } from 'node:os';
+import { allCoresSeconds, runLoad } from '../machine.mjs';
 
 const LANES = 32;
 
@@ -14,13 +15,24 @@ export async function throughput({ replicas: [a, b], quick }) {
       ...times,
       serverPid: replica.pid,
     });
-  const one = await load(a, LANES);
-  const [first, second] = await Promise.all([load(a, LANES / 2), load(b, LANES / 2)]);
+  const [one, oneTook] = await share(() => load(a, LANES));
+  const [[first, second], bothTook] = await share(() =>
+    Promise.all([load(a, LANES / 2), load(b, LANES / 2)]),
+  );
   const both = first.rate + second.rate;
   const busy = (figures) => `${Math.round(figures.serverCpu * 100)} %`;
   return [
     ['one replica', `${Math.round(one.rate)} requests/s, its CPU ${busy(one)}`],
     ['two replicas', `${Math.round(both)} requests/s, their CPUs ${busy(first)} and ${busy(second)}`],
     ['ratio', `${(both / one.rate).toFixed(2)} x`],
+    ['all cores, with load and Postgres', `${oneTook} % busy with one, ${bothTook} % with two`],
   ];
+}
+
+/** Near 100 % it is the machine that limits, and no replica. */
+async function share(work) {
+  const before = { busy: allCoresSeconds(), at: performance.now() };
+  const result = await work();
+  const seconds = (performance.now() - before.at) / 1_000;
+  return [result, Math.round((100 * (allCoresSeconds() - before.busy)) / seconds / cpus().length)];
 }
