@@ -91,7 +91,7 @@ describe('With certificates configured', () => {
   });
 
   it.each(['httpUrl', 'grpcAddress'] as const)(
-    '%s speaks TLS 1.2 and 1.3, and nothing older',
+    '%s speaks TLS 1.2 and 1.3, and nothing older (S002-167)',
     async (which) => {
       expect(await handshake(addressOf(which), 'TLSv1.2')).toBe('TLSv1.2');
       expect(await handshake(addressOf(which), 'TLSv1.3')).toBe('TLSv1.3');
