@@ -101,7 +101,8 @@ export class A2AClient {
   /** The card of the other agent, as it is now. */
   async card(): Promise<AgentCard> {
     const card = await this.#resolver().resolve(...this.#cardAddress());
-    return decodeMessage(AgentCardSchema, RemoteCard.toJSON(card) as JsonValue);
+    // What the card leaves out is there as undefined.
+    return decodeMessage(AgentCardSchema, JSON.parse(JSON.stringify(RemoteCard.toJSON(card))) as JsonValue);
   }
 
   async #connect(): Promise<Client> {

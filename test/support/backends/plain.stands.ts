@@ -86,16 +86,20 @@ async function post(turn: PlainRequest, signal: AbortSignal): Promise<void> {
 export async function commandStand(): Promise<Stand> {
   const agent = file('command.agent.mjs');
   const mark = `stand-${process.pid}-${Math.random()}`;
-  const running = () => {
-    const all = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
-    return all.split('\n').filter((line) => line.includes(mark) && line.includes('command.agent')).length;
+  const pids = () => {
+    const all = execFileSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' });
+    const own = all.split('\n').filter((line) => line.includes(mark) && line.includes('command.agent'));
+    return own.map((line) => Number.parseInt(line, 10));
   };
   return {
     backend: { kind: 'command', command: [process.execPath, agent, mark], input: 'json', output: 'events' },
     requests: [],
-    running,
+    running: () => pids().length,
     begun: () => 0,
-    close: async () => {},
+    // A replica that was killed could not end it.
+    close: async () => {
+      for (const pid of pids()) process.kill(pid, 'SIGKILL');
+    },
   };
 }
 
