@@ -44,7 +44,7 @@ const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const ecPem = ec.privateKey.export(pkcs8).toString();
 const rsaPem = rsa.privateKey.export(pkcs8).toString();
 
-/** Everything that writers of canonical JSON have been seen to disagree on (B99). */
+/** Everything that writers of canonical JSON have been seen to disagree on (B99), and the members of 0.3 beside. */
 const AGENT = fakeAgent({
   name: 'Übersetzer 日本 😀',
   description: 'a "quote", a \\ and a \u2028 <b>&amp;</b>',
@@ -71,7 +71,10 @@ async function serve(env: Record<string, string>): Promise<string> {
   apps.push(app);
   const url = await app.getUrl();
   await app.get(CardService).publish({
-    interfaces: [{ binding: 'JSONRPC', version: '1.0' }],
+    interfaces: [
+      { binding: 'JSONRPC', version: '1.0' },
+      { binding: 'JSONRPC', version: '0.3' },
+    ],
     url,
     grpc: 'localhost:1',
     pushNotifications: false,

@@ -42,7 +42,7 @@ export const NO_PART_WITHOUT_KIND: ModernOnly = {
 };
 
 export const ONE_VERSION: ModernOnly = {
-  reason: 'the agent is served in 1.0 alone: v03.spec.ts shows that 0.3 is refused',
+  reason: 'it is about 1.0, or about an agent that is served in 1.0 alone: v03.spec.ts',
 };
 
 export const EARLIER_END: ModernOnly = {
