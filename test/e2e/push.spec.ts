@@ -105,7 +105,7 @@ const ended = () =>
 
 describe('push', () => {
   it(
-    `brings every event of ${TASKS} tasks to three unreliable receivers, in order, while a replica is killed`,
+    `brings every event of ${TASKS} tasks to three unreliable receivers, in order, while a replica is killed (S002-128)`,
     async () => {
       const start = Date.now();
       const ids: string[] = [];

@@ -82,7 +82,7 @@ describe.each(BINDINGS)('A webhook that the 0.3 SDK registers over %s', (binding
     expect(await client.listTaskPushNotificationConfig({ id })).toEqual([]);
   });
 
-  it('may come with the message (S002-174)', async () => {
+  it('may come with the message (S002-174, S000-31)', async () => {
     const { id } = await send('hello', undefined, { url: hook.url });
     const states = () =>
       hook.received.map(({ body }) => body as unknown as Task).filter((task) => task.id === id);

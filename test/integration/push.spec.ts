@@ -12,7 +12,8 @@ import {
   type Task,
   TaskPushNotificationConfigSchema,
 } from '../../src/protocol/index.js';
-import { call, House, type Replica, type ReplicaOptions, send, until } from '../support/house.js';
+import { testConfig } from '../support/config.js';
+import { call, collect, House, type Replica, type ReplicaOptions, send, until } from '../support/house.js';
 import { answers, said, WebhookReceiver } from '../support/webhook.receiver.js';
 
 const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
@@ -83,7 +84,7 @@ const delivery = async (replica: Replica, taskId: string) =>
   (await replica.deliveries.deliveries({ taskId, limit: 10 }))[0]!;
 
 describe('a webhook', () => {
-  it('gets every event of its task in order, registered with the first message (B89, S004-06, S002-089)', async () => {
+  it('gets every event of its task in order, registered with the first message (B89, S004-06, S002-089, S002-127)', async () => {
     const replica = await open(work);
     const task = await taskOf(replica, hooked());
     const received = await hook.arrived(5);
@@ -136,14 +137,17 @@ describe('a webhook', () => {
 
   it('that answers 410 is given up at once, and shows (B92)', async () => {
     const replica = await open(work);
+    const givenUp: string[] = [];
+    replica.push.onGivenUp(({ taskId }, { status }) => void givenUp.push(`${taskId} ${status}`));
     hook.behaviour = answers(410);
     const task = await taskOf(replica, hooked());
     await until(async () => (await delivery(replica, task.id)).state === 'dead');
     expect(await delivery(replica, task.id)).toMatchObject({ tries: 1, lastStatus: 410, cursor: 0 });
+    expect(givenUp).toEqual([`${task.id} 410`]);
     expect(hook.received).toHaveLength(1);
   });
 
-  it('that never answers well is given up after the last try, and gets all when it is redelivered', async () => {
+  it('that never answers well is given up after the last try, and gets all when it is redelivered (S002-129)', async () => {
     const replica = await open(work);
     hook.behaviour = answers(500);
     const task = await taskOf(replica, hooked());
@@ -173,7 +177,8 @@ describe('a webhook', () => {
     expect(dueAt!.getTime() - Date.now()).toBeGreaterThan(3_500_000);
   });
 
-  it('that hangs is cut off, and neither the task nor another webhook waits for it (B93)', async () => {
+  it('that hangs is cut off, and neither the task nor another webhook waits for it (B93, S002-128, S002-130)', async () => {
+    expect(testConfig().pushTimeoutMs).toBe(15_000);
     const replica = await open(work, { env: { ...env, PARLEY_PUSH_TIMEOUT_MS: '200' } });
     const other = await WebhookReceiver.listen();
     hook.behaviour = () => undefined;
@@ -183,6 +188,25 @@ describe('a webhook', () => {
     await until(async () => (await delivery(replica, hanging.id)).lastError === 'timeout');
     await other.close();
   });
+
+  it.each(['a blocking send', 'a send that returns at once', 'a stream'])(
+    'comes with %s, and none with a request that names none (B89)',
+    async (kind) => {
+      const replica = await open(work);
+      const by = call({ operation: kind === 'a stream' ? 'sendStreamingMessage' : 'sendMessage' });
+      const ask = async (request: SendMessageRequest) => {
+        request.configuration!.returnImmediately = kind.includes('at once');
+        if (kind === 'a stream') await collect(await replica.service.sendStreamingMessage(request, by));
+        else await replica.service.sendMessage(request, by);
+      };
+      await ask(send('go'));
+      await ask(hooked());
+      expect((await hook.arrived(5)).map(said)).toEqual(ALL);
+      const of = hook.received[0]!.body.task as unknown as { id: string };
+      const made = await replica.deliveries.deliveries({ host: hook.host, limit: 10 });
+      expect(made.map(({ taskId }) => taskId)).toEqual([of.id]);
+    },
+  );
 
   it('gets nothing of a direct reply (B89)', async () => {
     const replica = await open(
@@ -263,6 +287,16 @@ describe('push configs', () => {
     await add(replica, task.id, { id: first.id, url: `${hook.url}/new` });
     const { configs } = await list(replica, task.id);
     expect(configs.map(({ url }) => url).sort()).toEqual([hook.url, `${hook.url}/new`]);
+  });
+
+  it('outlast the replica that made them, and go with their task (S002-124)', async () => {
+    const { id } = await add(replica, task.id);
+    const other = await open(work);
+    expect((await list(other, task.id)).configs.map((each) => each.id)).toEqual([id]);
+    const delivered = () => replica.deliveries.deliveries({ taskId: task.id, limit: 10 });
+    expect(await delivered()).toHaveLength(1);
+    await replica.postgres.query({ text: 'DELETE FROM tasks WHERE id = $1', values: [task.id] });
+    expect(await delivered()).toEqual([]);
   });
 
   it('never show their secrets, which are encrypted at rest (B84, S002-132, S002-133)', async () => {

@@ -24,9 +24,15 @@ const rejection = (status: number) => expect.objectContaining({ name: 'PushRejec
 describe('the receiver kit', () => {
   const receiver = () => new PushReceiver({ secrets: [SECRET], token: 'token' });
 
-  it('takes what is signed and carries the token, in both content types', () => {
+  it('takes what is signed and carries the token, in both content types and headers (S002-134)', () => {
+    const { 'x-a2a-notification-token': token, ...rest } = signed();
     const json = { ...signed(), 'content-type': 'application/json; charset=utf-8' };
-    for (const headers of [signed(), json, signed([OTHER, SECRET])]) {
+    for (const headers of [
+      signed(),
+      json,
+      signed([OTHER, SECRET]),
+      { ...rest, 'a2a-notification-token': token },
+    ]) {
       expect(receiver().verify(headers, Buffer.from(BODY)).event).toEqual(JSON.parse(BODY));
     }
   });
@@ -50,7 +56,27 @@ describe('the receiver kit', () => {
     expect(() => receiver().verify(old, BODY)).toThrow(rejection(401));
   });
 
-  it('hands an event on once, and again only when its handler failed', async () => {
+  it('takes what is of a task that is waited for, in each form of an event', () => {
+    const kit = new PushReceiver({
+      secrets: [SECRET],
+      token: 'token',
+      expects: (taskId) => taskId === 'mine',
+    });
+    for (const [event, isMine] of [
+      [{ task: { id: 'mine' } }, true],
+      [{ artifactUpdate: { taskId: 'mine' } }, true],
+      [{ kind: 'task', id: 'mine' }, true],
+      [{ statusUpdate: { taskId: 'other' } }, false],
+      [{}, false],
+    ] as const) {
+      const body = JSON.stringify(event);
+      const verify = () => kit.verify(signed([SECRET], body), body).taskId;
+      if (isMine) expect(verify()).toBe('mine');
+      else expect(verify).toThrow(rejection(404));
+    }
+  });
+
+  it('hands an event on once, and again only when its handler failed (S002-134)', async () => {
     const kit = receiver();
     const handled: PushNotification[] = [];
     const failing = () => Promise.reject(new Error('not now'));

@@ -11,6 +11,11 @@ export interface PushReceiverOptions {
   readonly secrets: readonly string[];
   /** The token that was given with the config, if one was. */
   readonly token?: string;
+  /**
+   * Whether a task is one of those that are waited for; all are by default. A push can arrive before the answer to the
+   * message that began its task: what is refused then comes again.
+   */
+  readonly expects?: (taskId: string) => boolean;
   /** Where handled ids are remembered; in this process by default. */
   readonly seen?: SeenIds;
   /** Largest body, bytes. */
@@ -23,6 +28,7 @@ type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 export interface PushNotification {
   /** The same on every try of one event. */
   readonly id: string;
+  readonly taskId: string;
   /** One StreamResponse (`task`, `statusUpdate` or `artifactUpdate`), or a Task from a sender of A2A 0.3. */
   readonly event: Readonly<Record<string, unknown>>;
 }
@@ -32,7 +38,7 @@ export class PushRejected extends Error {
   override name = 'PushRejected';
 
   constructor(
-    readonly status: 400 | 401 | 413 | 415,
+    readonly status: 400 | 401 | 404 | 413 | 415,
     message: string,
   ) {
     super(message);
@@ -40,7 +46,7 @@ export class PushRejected extends Error {
 }
 
 /**
- * The receiving end of push notifications: verifies signature, time (five minutes, either way) and token, and
+ * The receiving end of push notifications: verifies signature, time (five minutes, either way), token and task, and
  * hands each event to the handler once, however often it is sent. A handler that throws gets it again.
  */
 export class PushReceiver {
@@ -71,7 +77,10 @@ export class PushReceiver {
     if (!this.#webhooks.some((webhook) => verifies(webhook, text, signed))) {
       throw new PushRejected(401, 'The signature is not valid, or too old');
     }
-    return { id: signed['webhook-id'], event: parse(text) };
+    const event = parse(text);
+    const taskId = taskOf(event);
+    if (this.options.expects?.(taskId) === false) throw new PushRejected(404, 'The task is not one of ours');
+    return { id: signed['webhook-id'], taskId, event };
   }
 
   /**
@@ -112,6 +121,13 @@ function verifies(webhook: Webhook, text: string, headers: Record<string, string
   } catch {
     return false;
   }
+}
+
+/** In a StreamResponse beside the payload or in the task; in 0.3 the event is the task. */
+function taskOf(event: PushNotification['event']): string {
+  type Payload = { readonly id?: string; readonly taskId?: string } | undefined;
+  const { task, statusUpdate, artifactUpdate } = event as Record<string, Payload>;
+  return (task ?? (event as Payload))?.id ?? (statusUpdate ?? artifactUpdate)?.taskId ?? '';
 }
 
 function parse(text: string): PushNotification['event'] {
