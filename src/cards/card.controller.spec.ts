@@ -99,7 +99,7 @@ describe('The public card', () => {
     '/agents/old/.well-known/agent-card.json',
     '/agents/old/.well-known/a2a/v1/agent-card.json',
   ])(
-    'of another agent is at %s with its own addresses, and names it as tenant on gRPC only',
+    'of another agent is at %s with its own addresses, and names it as tenant on gRPC only (S003-12)',
     async (path) => {
       expect(await interfaces(path)).toEqual([
         {
@@ -139,7 +139,7 @@ describe('The public card', () => {
     });
   });
 
-  it('holds nothing of a definition that is not meant to be seen (S004-37)', async () => {
+  it('holds nothing of a definition that is not meant to be seen (S004-37, S003-11)', async () => {
     const card = await cardAt('/agents/echo/card');
 
     expect(Object.keys(card).sort()).toEqual([

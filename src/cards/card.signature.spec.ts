@@ -130,7 +130,7 @@ describe.each([
     await verify(await wireCardAt(url));
   });
 
-  it('verifies over the bytes that are served (B99)', async () => {
+  it('verifies over the bytes that are served (B99, S002-043)', async () => {
     const { signatures, ...unsigned } = await cardAt(url);
     const sorted = (value: unknown): unknown => {
       if (Array.isArray(value)) return value.map(sorted);

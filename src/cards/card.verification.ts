@@ -15,6 +15,13 @@ export interface SignatureResult {
   readonly problem?: string;
 }
 
+interface Header {
+  readonly kid?: string;
+  readonly jku?: string;
+  /** Seconds since 1970; not every signer gives one. */
+  readonly exp?: number;
+}
+
 /**
  * Reads a card and verifies each of its signatures (specification 8.4) with the key that it names.
  *
@@ -43,9 +50,10 @@ async function verify(
 ): Promise<SignatureResult> {
   let place = { kid: '(no kid)', jku: '(no jku)' };
   try {
-    const { kid, jku } = decodeProtectedHeader({ protected: header }) as { kid?: string; jku?: string };
+    const { kid, jku, exp } = decodeProtectedHeader({ protected: header }) as Header;
     place = { kid: kid ?? place.kid, jku: jku ?? place.jku };
     if (!jku) return { ...place, problem: 'names no key set' };
+    if (exp !== undefined && exp * 1000 <= Date.now()) return { ...place, problem: 'has expired' };
     const keys = createRemoteJWKSet(new URL(jku), { timeoutDuration: PATIENCE_MS });
     const options = { algorithms: ['ES256', 'RS256'] };
     const holds = payloads.map((bytes) =>
