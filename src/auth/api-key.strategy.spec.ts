@@ -47,7 +47,7 @@ const refusal = async (values: Record<string, string>) => {
 };
 
 describe('An API key', () => {
-  it('is accepted as bearer token and in X-API-Key', async () => {
+  it('is accepted as bearer token and in X-API-Key (S003-08)', async () => {
     const key = await newKey({ agents: ['echo'] });
     const principal = {
       ...{ organisation: 'acme', subject: 'ci', scopes: new Set(['a2a.send']), agents: new Set(['echo']) },

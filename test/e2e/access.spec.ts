@@ -5,6 +5,7 @@ import { message } from '../support/caller.matrix.js';
 import { AUDIENCE, OidcIssuer } from '../support/oidc.issuer.js';
 import { createDatabase, type TestDatabase } from '../support/postgres.js';
 import { type RunningService, startService } from '../support/service.js';
+import { answers, WebhookReceiver } from '../support/webhook.receiver.js';
 
 const OPERATOR = { authorization: 'Bearer the-operators-own-token' };
 const ALL = 'a2a.send a2a.read a2a.cancel';
@@ -27,6 +28,9 @@ beforeAll(async () => {
       PARLEY_PRIVATE_AGENTS: 'test-runner',
       PARLEY_AGENT_ORGANISATIONS: 'deployer=acme wayne',
       PARLEY_AGENT_SCOPES: 'code-reviewer=review.code',
+      PARLEY_PUSH_UNSIGNED: 'true',
+      PARLEY_PUSH_KEYS: `test=${Buffer.alloc(32, 1).toString('base64')}`,
+      PARLEY_PUSH_ALLOW: '127.0.0.1',
     },
   });
 });
@@ -196,11 +200,13 @@ describe('The audit log', () => {
   };
 
   it('tells of every act that matters, in the table and in the log, and never of a secret', async () => {
-    const caller = await token({ sub: 'carol' });
+    const hook = await WebhookReceiver.listen();
+    hook.behaviour = answers(410);
+    const caller = await token({ sub: 'carol', scope: `${ALL} a2a.push`, act: { sub: 'gateway' } });
     const ask = (operation: 'sendMessage' | 'cancelTask', request: object, headers = caller) =>
       callAny(service, { binding: 'JSONRPC', operation, request: request as never, headers });
-    const send = async (text: string) => {
-      const { reply } = await ask('sendMessage', { ...message(text), tenant: 'echo' });
+    const send = async (text: string, configuration = {}) => {
+      const { reply } = await ask('sendMessage', { ...message(text), tenant: 'echo', configuration });
       return (reply as unknown as { task: { id: string } }).task.id;
     };
     const operate = (path: string, method: string, body?: object) =>
@@ -221,14 +227,33 @@ describe('The audit log', () => {
       key: string;
     };
     await operate(`/keys/${id}`, 'DELETE');
+    const unheard = await send('hello', { taskPushNotificationConfig: { id: 'hook', url: hook.url } });
+    await operate(`/receivers/${hook.host}/pause`, 'POST');
+    await operate(`/receivers/${hook.host}/resume`, 'POST');
+    await operate('/deliveries/redeliver', 'POST', { taskId: unheard });
+    const erased = await operate('/erasures', 'POST', { organisation: 'acme', subject: 'nobody' });
+    const { id: receiptId } = (await erased.json()) as { id: string };
 
     const expected = [
       { act: 'login.failed', details: { reason: 'The token is not a JWT', address: '127.0.0.1' } },
       { act: 'denied', organisation: 'acme', subject: 'dave', details: { scope: 'a2a.send', agent: 'echo' } },
       { act: 'approval', subject: 'olga', details: { taskId: waiting, reason: 'approved' } },
-      { act: 'cancel', organisation: 'acme', subject: 'carol', details: { taskId: asking } },
+      {
+        act: 'cancel',
+        organisation: 'acme',
+        subject: 'carol',
+        details: { taskId: asking, actor: 'gateway' },
+      },
       { act: 'key.made', subject: 'operator', details: { keyId: id } },
       { act: 'key.revoked', details: { keyId: id } },
+      {
+        act: 'push.dead',
+        details: { taskId: unheard, configId: 'hook', host: hook.host, reason: 'HTTP 410' },
+      },
+      { act: 'push.paused', subject: 'operator', details: { host: hook.host } },
+      { act: 'push.resumed', subject: 'operator', details: { host: hook.host } },
+      { act: 'push.redelivered', subject: 'operator', details: { taskId: unheard } },
+      { act: 'erase', subject: 'operator', details: { receiptId } },
     ];
     await vi.waitFor(
       async () => expect(await read()).toEqual(expect.arrayContaining(expected.map(containing))),
@@ -241,6 +266,7 @@ describe('The audit log', () => {
     for (const secret of ['sesame', key.slice(20), caller.authorization.slice(7)]) {
       expect(logged + JSON.stringify(await read())).not.toContain(secret);
     }
+    await hook.close();
   });
 });
 

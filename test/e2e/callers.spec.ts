@@ -23,7 +23,9 @@ const FULL = process.env.PARLEY_TEST_FULL === 'true';
 const ALL_SITUATIONS = Object.keys(SITUATIONS) as Situation[];
 const FOREIGN: readonly Stranger[] = ['other subject', 'other organisation'];
 const UNKNOWN: readonly Stranger[] = ['no credential', 'expired', 'wrong audience', 'wrong key'];
-const TIMED = FULL ? 200 : 50;
+const TIMED = FULL ? 100 : 12;
+/** Below this a difference is that of the clock and of other programs. */
+const NOISE_MS = 1;
 
 interface Victim {
   readonly id: string;
@@ -46,6 +48,13 @@ const callsOf = ({ binding, version }: Way) =>
   TASK_CALLS.filter(
     ({ operation }) => operation !== 'listTasks' || version === '1.0' || binding === 'HTTP+JSON',
   );
+
+/** Every call on every way; in the short form a third of them on each, and each on two ways. */
+const TIMINGS = WAYS.flatMap((way, index) =>
+  callsOf(way)
+    .filter((_, place) => FULL || place % 3 === index % 3)
+    .map((call) => [call.title, `${way.binding} in ${way.version}`, { way, call }] as const),
+);
 
 let issuer: OidcIssuer;
 let service: RunningService;
@@ -168,16 +177,33 @@ describe('Of a task that is not theirs', () => {
     },
   );
 
-  it.each(TITLED)('nobody can tell on %s by the time it takes', async (_, way) => {
-    const cell = { call: TASK_CALLS[0]!, way, stranger: 'other subject' } as const;
-    const times: Record<'foreign' | 'random', number[]> = { foreign: [], random: [] };
-    for (let n = 0; n < TIMED; n++) {
-      times.foreign.push(await timed(() => ask(cell, victims.running)));
-      times.random.push(await timed(() => ask(cell, nobody())));
-    }
-    const [foreign, random] = [median(times.foreign), median(times.random)];
-    expect(Math.max(foreign, random)).toBeLessThan(2 * Math.min(foreign, random));
-  });
+  it.each(TIMINGS)(
+    'nobody can tell with %s on %s by the time it takes (S002-161)',
+    // A difference that is there is there each time; a busy machine makes one now and then.
+    { retry: 3 },
+    async (_, __, { way, call }) => {
+      const cell = { call, way, stranger: 'other subject' } as const;
+      const times: Record<Situation | 'random', number[]> = {
+        running: [],
+        waiting: [],
+        finished: [],
+        random: [],
+      };
+      for (let n = 0; n < TIMED; n++) {
+        // Each goes first in turn, so that what the machine does besides meets all of them alike.
+        const order = ([...ALL_SITUATIONS, 'random'] as const).map((_, i, all) => all[(i + n) % all.length]!);
+        for (const what of order) {
+          const task = what === 'random' ? nobody() : victims[what];
+          times[what].push(await timed(() => ask(cell, task)));
+        }
+      }
+      const random = median(times.random);
+      for (const situation of ALL_SITUATIONS) {
+        const foreign = median(times[situation]);
+        expect(Math.max(foreign, random), situation).toBeLessThan(2 * Math.min(foreign, random) + NOISE_MS);
+      }
+    },
+  );
 
   it.each(ALL_SITUATIONS)('nobody has changed anything of one that is %s', async (situation) => {
     const { id } = victims[situation];

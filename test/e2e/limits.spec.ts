@@ -112,9 +112,9 @@ describe('An address', () => {
       expect(reason).toBe('UNAUTHENTICATED');
     }
 
-    for (const binding of ['JSONRPC', 'HTTP+JSON'] as const) {
+    for (const binding of BINDINGS) {
       const refused = await callAny(service, { binding, operation: 'listTasks', headers: wrong });
-      expect(refused).toMatchObject({ reason: 'RATE_LIMITED', status: 429 });
+      expect(refused).toMatchObject({ reason: 'RATE_LIMITED', status: binding === 'GRPC' ? 8 : 429 });
     }
     expect((await known.call('listTasks', {})).reply).toMatchObject({ tasks: [] });
   });
