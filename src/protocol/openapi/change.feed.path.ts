@@ -36,7 +36,7 @@ export function changeFeedPath(servers: readonly JsonObject[], schemas: MessageS
       operationId: 'changes',
       tags: ['Tasks'],
       summary: "The caller's tasks whose status changed, in the order of the changes",
-      description: 'The extension `https://parley.dev/extensions/change-feed/v1`.',
+      description: 'The page `/extensions/change-feed/v1` says how to read it.',
       parameters: [...PARAMETERS, { $ref: '#/components/parameters/Version' }],
       responses: {
         '200': { description: 'The answer', content: { 'application/json': { schema: page } } },
