@@ -4,6 +4,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { agentJsonSchema } from '../../src/agents/index.js';
 import { a2aStand } from '../support/backends/a2a.stand.js';
 import { mcpStand } from '../support/backends/mcp.stand.js';
 import { type ModelStand, modelStand } from '../support/backends/model.stand.js';
@@ -129,6 +130,14 @@ describe('The agents of the README', () => {
       expect(await ask(id, 'b\na\n')).toEqual(['TASK_STATE_COMPLETED', 'a\nb\n']);
     },
   );
+
+  it('have a schema that editors fetch from the service', async () => {
+    const schemas = ['agent', 'settings'].map((name) => fetch(`${service.httpUrl}/schemas/${name}.json`));
+    const [agent, settings] = await Promise.all(schemas);
+    expect([agent?.status, settings?.status]).toEqual([200, 200]);
+    expect(await agent?.json()).toEqual(JSON.parse(JSON.stringify(agentJsonSchema())));
+    expect(await settings?.json()).toMatchObject({ properties: { httpPort: { type: 'integer' } } });
+  });
 
   it('give their credentials to their back ends and to nobody else', async () => {
     await ask('assistant', 'hello');

@@ -1,13 +1,20 @@
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Argument, program } from 'commander';
+import { backendTable } from './backend.table.mjs';
 
 /** What can be shown to hold: the tests that do it, whose short forms are part of `npm test`. */
 const CLAIMS = {
   backends: [
     'test/integration/backends.spec.ts',
     'test/integration/backend.crashes.spec.ts',
+    'test/integration/backend.headers.spec.ts',
     'test/e2e/agents.spec.ts',
+    'test/e2e/backend.kills.spec.ts',
+    'test/e2e/upstream.spec.ts',
   ],
   callers: ['test/e2e/callers.spec.ts'],
   push: ['test/e2e/push.spec.ts'],
@@ -22,9 +29,19 @@ const [claims] = program
   .parse().processedArgs;
 
 const vitest = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'parley-verify-'));
+const report = join(folder, 'report.json');
 const { status } = spawnSync(
   process.execPath,
-  [vitest, 'run', '--config', 'test/vitest.config.ts', ...claims.flatMap((claim) => CLAIMS[claim])],
+  [
+    ...[vitest, 'run', '--config', 'test/vitest.config.ts', '--reporter', 'default'],
+    ...['--reporter', 'json', '--outputFile', report],
+    ...claims.flatMap((claim) => CLAIMS[claim]),
+  ],
   { stdio: 'inherit', env: { ...process.env, PARLEY_TEST_FULL: 'true' } },
 );
+if (claims.includes('backends')) {
+  process.stdout.write(`\n${backendTable(JSON.parse(readFileSync(report, 'utf8')))}\n`);
+}
+rmSync(folder, { recursive: true });
 process.exitCode = status ?? 1;
