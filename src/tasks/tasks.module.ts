@@ -6,7 +6,6 @@ import { observe } from '../telemetry/index.js';
 import { Clock, Ids, SystemClock, TimeOrderedIds } from './clock.js';
 import { ErasureStore } from './erasure.store.js';
 import { EventBus } from './event.bus.js';
-import { NatsEventBus } from './nats-event.bus.js';
 import { PageTokens } from './page.token.js';
 import { PostgresErasureStore } from './postgres-erasure.store.js';
 import { PostgresEventBus } from './postgres-event.bus.js';
@@ -72,8 +71,11 @@ class ReplicaName {
     {
       provide: EventBus,
       inject: [Config, Postgres, ReplicaName],
-      useFactory: ({ eventsUrl }: Config, postgres: Postgres, { value }: ReplicaName) =>
-        eventsUrl ? new NatsEventBus(eventsUrl, value) : new PostgresEventBus(postgres, value),
+      useFactory: async ({ eventsUrl }: Config, postgres: Postgres, { value }: ReplicaName) => {
+        if (!eventsUrl) return new PostgresEventBus(postgres, value);
+        const { NatsEventBus } = await import('./nats-event.bus.js');
+        return new NatsEventBus(eventsUrl, value);
+      },
     },
     {
       provide: TaskFeed,

@@ -1,17 +1,14 @@
 import type { AgentDefinition } from '../agent.definition.js';
 import type { AgentExecutor } from '../agent.executor.js';
 import type { AgentFile } from '../agent.schema.js';
-import { A2AClient } from './a2a.client.js';
-import { A2AExecutor } from './a2a.executor.js';
 import type { Callbacks } from './callbacks.js';
 import { CommandExecutor } from './command.executor.js';
 import { HttpExecutor } from './http.executor.js';
 import { LimitedExecutor } from './limited.executor.js';
-import { McpExecutor } from './mcp.executor.js';
 import { moduleExecutor } from './module.executor.js';
 import { OpenAiExecutor } from './openai.executor.js';
 
-/** What stands behind the agents of the configuration. */
+/** What stands behind the agents of the configuration. Clients with a library of their own are loaded when one needs them. */
 export class BackEnds {
   constructor(private readonly callbacks: Callbacks) {}
 
@@ -31,6 +28,7 @@ export class BackEnds {
    */
   async shownOf({ backend, skills }: AgentFile): Promise<Partial<AgentDefinition>> {
     if (backend.kind !== 'a2a' || !backend.card) return {};
+    const { A2AClient } = await import('./a2a.client.js');
     const card = await new A2AClient(backend).card().catch((error: Error) => {
       throw new Error(`the card of ${backend.url} cannot be read (${error.message})`);
     });
@@ -56,10 +54,14 @@ export class BackEnds {
         return new CommandExecutor(backend, folder);
       case 'openai':
         return new OpenAiExecutor(backend);
-      case 'a2a':
+      case 'a2a': {
+        const { A2AExecutor } = await import('./a2a.executor.js');
         return new A2AExecutor(backend);
-      case 'mcp':
+      }
+      case 'mcp': {
+        const { McpExecutor } = await import('./mcp.executor.js');
         return new McpExecutor(backend, folder);
+      }
     }
   }
 }
