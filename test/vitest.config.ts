@@ -13,8 +13,9 @@ const tier = (name: string, include: string): TestProjectConfiguration => ({
   test: {
     name,
     include: [include],
-    hookTimeout: 60_000,
-    testTimeout: 60_000,
+    hookTimeout: 180_000,
+    // A net for what hangs: nothing is fast on a machine with other work.
+    testTimeout: 180_000,
     isolate: false,
     setupFiles: ['reflect-metadata'],
   },

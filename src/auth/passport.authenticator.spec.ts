@@ -244,7 +244,7 @@ describe('The keys of an issuer (B60)', () => {
     const token = await issuer.forge();
     await door.authenticate(bearer(token));
 
-    await vi.waitFor(() => expect(issuer.keyReads - before).toBe(1));
+    await vi.waitFor(() => expect(issuer.keyReads - before).toBe(1), { timeout: 20_000 });
   });
 
   it('outlast an outage of the issuer', async () => {

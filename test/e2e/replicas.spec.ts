@@ -33,7 +33,7 @@ async function start(env: Record<string, string> = {}, at: TestDatabase = databa
   return service;
 }
 
-const pair = async (env?: Record<string, string>) => [await start(env), await start(env)] as const;
+const pair = (env?: Record<string, string>) => Promise.all([start(env), start(env)]);
 
 interface TaskJson {
   readonly id: string;

@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 async function start(): Promise<EmbeddedPostgres> {
-  const postgres = await EmbeddedPostgres.start(folder);
+  const postgres = await EmbeddedPostgres.start(folder, { fsync: 'off' });
   running.add(postgres);
   return postgres;
 }

@@ -240,7 +240,7 @@ export async function collect(stream: EventStream): Promise<StreamResponse[]> {
 }
 
 /** Waits until the condition holds. */
-export async function until(condition: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, ms = 30_000): Promise<void> {
   const deadline = Date.now() + ms;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error('the condition did not come true in time');

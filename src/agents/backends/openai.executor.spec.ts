@@ -77,6 +77,6 @@ describe('A chat model', () => {
     await expect(eventsOf(model({ retries: 1 }), fakeTurn({ text: 'hello' }))).rejects.toThrow(
       'The agent is busy; try again later.',
     );
-    await vi.waitFor(() => expect(stand.busy).toBe(0));
+    await vi.waitFor(() => expect(stand.busy).toBe(0), { timeout: 20_000 });
   });
 });

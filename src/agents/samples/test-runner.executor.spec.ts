@@ -40,7 +40,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-describe('The test runner', { timeout: 20_000 }, () => {
+describe('The test runner', () => {
   it('runs the suites that the message names', async () => {
     const { log, last } = await run('Run the cart and price tests, please.');
 
@@ -104,7 +104,7 @@ describe('The test runner', { timeout: 20_000 }, () => {
       cancel.abort();
     }
     expect(pid).toBeGreaterThan(0);
-    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 5_000 });
+    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 20_000 });
   });
 
   it('starts nothing when the turn was cancelled before', async () => {
