@@ -24,7 +24,7 @@ const STANDS: readonly [kind: string, lacks: readonly Behaviour[], open: () => P
   ['a2a 0.3 over HTTP+JSON', ['auth', 'garbage'], () => oldA2AStand('HTTP+JSON')],
   ['a2a 0.3 over gRPC', ['auth', 'garbage', 'big'], () => oldA2AStand('GRPC')],
   ['mcp', ['stream', 'ask', 'auth', 'die', 'garbage'], mcpStand],
-  ['mcp on stdio', ['stream', 'ask', 'auth', 'wait', 'silent', 'garbage'], mcpStdioStand],
+  ['mcp on stdio', ['stream', 'ask', 'auth', 'garbage'], mcpStdioStand],
 ];
 
 /** How the caller's task ends, and what the caller reads. */

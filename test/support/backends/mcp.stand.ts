@@ -1,9 +1,7 @@
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { mcpServer } from './mcp.server.mjs';
-import { type Behaviour, Count, type Stand, serve } from './stand.js';
-
-const _BEHAVIOURS: readonly Behaviour[] = ['hello', 'wait', 'silent', 'die', 'big'];
+import { Count, ownProcesses, type Stand, serve } from './stand.js';
 
 /** A tool of an MCP server on streamable HTTP. */
 export async function mcpStand(): Promise<Stand> {
@@ -34,11 +32,12 @@ export async function mcpStand(): Promise<Stand> {
 /** The same on stdio. */
 export async function mcpStdioStand(): Promise<Stand> {
   const agent = new URL('mcp.agent.mjs', import.meta.url).pathname;
+  const { mark, running, close } = ownProcesses();
   return {
-    backend: { kind: 'mcp', command: [process.execPath, agent], tool: 'say', textArgument: 'text' },
+    backend: { kind: 'mcp', command: [process.execPath, agent, mark], tool: 'say', textArgument: 'text' },
     requests: [],
-    running: () => 0,
+    running,
     begun: () => 0,
-    close: async () => {},
+    close,
   };
 }

@@ -1,9 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Death, play } from './script.mjs';
-import { Count, type Stand, serve } from './stand.js';
+import { Count, ownProcesses, type Stand, serve } from './stand.js';
 
 const file = (name: string) => new URL(name, import.meta.url).pathname;
 
@@ -85,21 +84,13 @@ async function post(turn: PlainRequest, signal: AbortSignal): Promise<void> {
 /** An agent that is a program. */
 export async function commandStand(): Promise<Stand> {
   const agent = file('command.agent.mjs');
-  const mark = `stand-${process.pid}-${Math.random()}`;
-  const pids = () => {
-    const all = execFileSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' });
-    const own = all.split('\n').filter((line) => line.includes(mark) && line.includes('command.agent'));
-    return own.map((line) => Number.parseInt(line, 10));
-  };
+  const { mark, running, close } = ownProcesses();
   return {
     backend: { kind: 'command', command: [process.execPath, agent, mark], input: 'json', output: 'events' },
     requests: [],
-    running: () => pids().length,
+    running,
     begun: () => 0,
-    // A replica that was killed could not end it.
-    close: async () => {
-      for (const pid of pids()) process.kill(pid, 'SIGKILL');
-    },
+    close,
   };
 }
 

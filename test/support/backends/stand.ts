@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -64,4 +65,22 @@ export class Count {
       this.now--;
     }
   }
+}
+
+/** Back ends that are programs, known by a mark among their arguments. */
+export function ownProcesses() {
+  const mark = `stand-${process.pid}-${Math.random()}`;
+  const pids = () =>
+    execFileSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' })
+      .split('\n')
+      .filter((line) => line.includes(mark) && line.includes('.agent.mjs'))
+      .map((line) => Number.parseInt(line, 10));
+  return {
+    mark,
+    running: () => pids().length,
+    /** A replica that was killed could not end them. */
+    close: async () => {
+      for (const pid of pids()) process.kill(pid, 'SIGKILL');
+    },
+  };
 }
