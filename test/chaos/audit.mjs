@@ -9,6 +9,7 @@ import { flawOf, fold, pauses, shown, wrongAnswer } from './task.history.mjs';
 const BATCH = 200;
 const REREAD = 100;
 const LOOK_MS = 250;
+const MOST_TRIES = 120;
 
 const HISTORY = `
 SELECT id, state, version::int, direct, attempt, attempt - handovers AS runs, lease_until IS NOT NULL AS leased, (
@@ -150,12 +151,22 @@ export class Audit {
     const ended = tasks.filter(({ id, state }) => isTerminal(state) && this.journal.tasks.has(id));
     await Promise.all(
       ended.slice(0, REREAD).map(async (task, index) => {
-        const caller = callers[index % callers.length];
-        const seen = await caller.call('get', { id: task.id }).then(shown, (error) => error.message);
-        if (!isDeepStrictEqual(seen, fold(task))) {
-          this.findings.reread.push(`${task.id} on ${caller.binding}`);
-        }
+        const { seen, binding } = await showAgain(task.id, callers, index);
+        if (!isDeepStrictEqual(seen, fold(task))) this.findings.reread.push(`${task.id} on ${binding}`);
       }),
     );
+  }
+}
+
+/** The task as one caller after another shows it: replicas of a running deployment may be down at any time. */
+async function showAgain(id, callers, first) {
+  for (let at = first; ; at += 1) {
+    const { binding } = callers[at % callers.length];
+    try {
+      return { binding, seen: shown(await callers[at % callers.length].call('get', { id })) };
+    } catch (error) {
+      if (!error.passing || at === first + MOST_TRIES) return { binding, seen: error.message };
+      await delay(LOOK_MS);
+    }
   }
 }
