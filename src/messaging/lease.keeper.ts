@@ -74,15 +74,16 @@ export class LeaseKeeper implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   async #takeOver(claim: TurnClaim): Promise<void> {
-    const retries = this.agents.heir(claim.scope.agent, claim.agentVersion)?.settings.crash.retries ?? 0;
-    const rerun = !claim.cancelRequested && claim.crashes <= retries;
+    const agent = this.agents.heir(claim.scope.agent, claim.agentVersion);
+    const rerun = !claim.cancelRequested && claim.crashes <= (agent?.settings.crash.retries ?? 0);
     if (claim.crashes > 0) {
       const outcome = rerun ? 'rerun' : claim.cancelRequested ? 'cancelled' : 'failed';
       count('a2a.server.turns.taken_over', { agent: claim.scope.agent, outcome });
       LOG.warn({ message: 'turn taken over', task: claim.lease.taskId, attempt: claim.attempt, rerun });
     }
-    if (rerun) this.runner.start(claim);
-    else if (claim.cancelRequested) await this.closer.cancel(claim);
+    if (claim.cancelRequested) await this.closer.cancel(claim);
+    // Where there is no agent, the runner fails the task for that.
+    else if (rerun || !agent) this.runner.start(claim);
     else await this.closer.fail(claim, REASONS.replicaLost);
   }
 

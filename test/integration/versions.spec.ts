@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { completed, inputRequired } from '../../src/agents/index.js';
+import { TaskState } from '../../src/protocol/index.js';
+import { House, type Replica, until } from '../support/house.js';
+
+let house: House;
+beforeEach(async () => {
+  house = await House.open();
+});
+afterEach(() => house.close());
+
+/** A replica that serves one version alone. It renews no lease unless it lives, as if it had died. */
+const serving = (version: string, script: Parameters<House['replica']>[0]['script']) =>
+  house.replica({
+    agent: { version },
+    script,
+    settings: { crash: { retries: 1 } },
+    env: { PARLEY_DRAIN_MS: '0' },
+  });
+const endless = (version: string) =>
+  serving(version, async function* ({ signal }) {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  });
+const quick = (version: string) =>
+  serving(version, async function* () {
+    yield completed(version);
+  });
+
+const ageLease = (replica: Replica, id: string, minutes: number) =>
+  replica.postgres.query({
+    text: `UPDATE tasks SET lease_until = now() - $2 * interval '1 minute' WHERE id = $1`,
+    values: [id, minutes],
+  });
+
+describe('A turn of a replica that died', () => {
+  it('is taken over by one that serves its major version, and by no other', async () => {
+    const dying = endless('1.2.0');
+    const id = await dying.begin();
+    await quick('2.0.0').live();
+    const other = await dying.begin();
+    await ageLease(dying, id, 1);
+    await ageLease(dying, other, 1);
+    await quick('1.3.0').live();
+
+    for (const one of [id, other]) {
+      await until(async () => (await dying.read(one)).status?.state === TaskState.COMPLETED);
+      expect((await dying.read(one)).status?.message?.parts[0]?.content.value).toBe('1.3.0');
+    }
+  });
+
+  it('fails with the reason when nobody has served its version for five minutes', async () => {
+    const dying = endless('1.0.0');
+    const id = await dying.begin();
+    await ageLease(dying, id, 6);
+    await quick('2.0.0').live();
+
+    await until(async () => (await dying.read(id)).status?.state === TaskState.FAILED);
+    expect((await dying.read(id)).metadata?.['parley.dev/reason']).toBe('AGENT_VERSION_GONE');
+  });
+});
+
+describe('A task that waits on a version that is gone', () => {
+  it('fails with the reason when an operator answers it', async () => {
+    const before = serving('1.0.0', async function* () {
+      yield inputRequired('Which one?');
+    });
+    const after = quick('2.0.0');
+    const id = await before.begin();
+    await until(async () => (await before.read(id)).status?.state === TaskState.INPUT_REQUIRED);
+
+    await after.approvals.answer(id, { text: 'blue', by: 'ann' });
+    await until(async () => (await after.read(id)).status?.state === TaskState.FAILED);
+    expect((await after.read(id)).metadata?.['parley.dev/reason']).toBe('AGENT_VERSION_GONE');
+  });
+});
