@@ -88,12 +88,17 @@ export function openApiDocument(options: OpenApiOptions): JsonObject {
   };
 }
 
-/** The default agent, every agent, and every agent by the tenant's form of the routes. */
+/** The default agent, every agent and version of one, and every agent by the tenant's form of the routes. */
 function serversOf({ url, agents }: OpenApiOptions): JsonObject[] {
   const agent = { enum: [...agents], default: agents[0] ?? '' };
   return [
     { url: `${url}/rest`, description: 'The default agent' },
     { url: `${url}/agents/{agent}/rest`, description: 'Any agent', variables: { agent } },
+    {
+      url: `${url}/agents/{agent}/versions/{version}/rest`,
+      description: 'A version of an agent',
+      variables: { agent, version: { default: '1.0.0' } },
+    },
     {
       url: `${url}/rest/{tenant}`,
       description: 'Any agent, by the tenant in the path',
