@@ -163,18 +163,29 @@ describe('An extension of the service', () => {
     for (const text of await texts({ 'a2a-version': '1.0', 'a2a-extensions': effects }))
       expect(text).toContain(effects);
 
-    const old = async (headers: Record<string, string>) => {
-      const message = { kind: 'message', role: 'user', messageId: `x-${++messages}` };
-      const params = { message: { ...message, parts: [{ kind: 'text', text: 'extensions' }] } };
-      const response = await fetch(`${service.httpUrl}/jsonrpc`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'message/send', params }),
-      });
-      return [await response.text(), response.headers.get('x-a2a-extensions')];
+    const text = 'extensions';
+    const parts = [{ kind: 'text', text }];
+    const bodies: Readonly<Record<string, (messageId: string) => object>> = {
+      '/jsonrpc': (messageId) => {
+        const params = { message: { kind: 'message', role: 'user', messageId, parts } };
+        return { jsonrpc: '2.0', id: 1, method: 'message/send', params };
+      },
+      '/rest/v1/message:send': (messageId) => ({
+        request: { messageId, role: 'ROLE_USER', content: [{ text }] },
+      }),
     };
-    expect(await old({})).toEqual([expect.not.stringMatching(OWN), null]);
-    expect(await old({ 'x-a2a-extensions': usage })).toEqual([expect.stringContaining(usage), usage]);
+    for (const [path, bodyOf] of Object.entries(bodies)) {
+      const old = async (headers: Record<string, string>) => {
+        const response = await fetch(service.httpUrl + path, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body: JSON.stringify(bodyOf(`x-${++messages}`)),
+        });
+        return [response.status, await response.text(), response.headers.get('x-a2a-extensions')];
+      };
+      expect(await old({})).toEqual([200, expect.not.stringMatching(OWN), null]);
+      expect(await old({ 'x-a2a-extensions': usage })).toEqual([200, expect.stringContaining(usage), usage]);
+    }
   });
 
   it('goes to webhooks of those who listed it when they asked to be pushed to', async () => {

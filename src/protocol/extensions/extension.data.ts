@@ -27,12 +27,13 @@ function look(value: Task | Message | StreamResponse, found: string[]): void {
   else lookInPayload(value.payload, found);
 }
 
-function lookInPayload({ case: kind, value }: StreamResponse['payload'], found: string[]): void {
-  if (kind === 'task') lookInTask(value, found);
-  else if (kind === 'message') lookInBearer(value, found);
-  else if (kind !== undefined) {
-    lookInMetadata(value.metadata, found);
-    lookInBearer(kind === 'statusUpdate' ? value.status?.message : value.artifact, found);
+function lookInPayload(payload: StreamResponse['payload'], found: string[]): void {
+  if (payload.case === 'task') lookInTask(payload.value, found);
+  else if (payload.case === 'message') lookInBearer(payload.value, found);
+  else if (payload.case !== undefined) {
+    lookInMetadata(payload.value.metadata, found);
+    const update = payload.case === 'statusUpdate' ? payload.value.status?.message : payload.value.artifact;
+    lookInBearer(update, found);
   }
 }
 
@@ -47,7 +48,7 @@ function lookInBearer(bearer: Bearer | undefined, found: string[]): void {
   if (bearer === undefined) return;
   lookInMetadata(bearer.metadata, found);
   for (const uri of bearer.extensions) if (OWN.has(uri)) found.push(uri);
-  for (const { metadata } of bearer.parts) lookInMetadata(metadata, found);
+  for (const part of bearer.parts) if (part.metadata !== undefined) lookInMetadata(part.metadata, found);
 }
 
 function lookInMetadata(metadata: JsonObject | undefined, found: string[]): void {
