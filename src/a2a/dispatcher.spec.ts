@@ -1,10 +1,10 @@
 import { create } from '@bufbuild/protobuf';
-import { trace } from '@opentelemetry/api';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { testConfig } from '../../test/support/config.js';
 import { FakeAgents, fakeAgent } from '../../test/support/fake.agents.js';
 import { FakeAudit } from '../../test/support/fake.audit.js';
 import { FakeOperations, streamOf } from '../../test/support/fake.operations.js';
+import { recordSpans } from '../../test/support/recorded.spans.js';
 import { ANONYMOUS, Authenticator } from '../auth/index.js';
 import { ScopePolicy } from '../auth/scope.policy.js';
 import type { Readiness } from '../health/index.js';
@@ -304,31 +304,8 @@ describe('The dispatcher', () => {
   });
 
   describe('with tracing', () => {
-    const made: { name: string; attributes?: object; ended: boolean; failed: boolean }[] = [];
-    beforeEach(() => void made.splice(0));
-    afterAll(() => trace.disable());
-    beforeAll(() => {
-      const startSpan = vi.fn((name: string, options?: { attributes?: object }) => {
-        const span = { name, attributes: options?.attributes, ended: false, failed: false };
-        made.push(span);
-        return {
-          end: () => {
-            span.ended = true;
-          },
-          setStatus: () => {
-            span.failed = true;
-          },
-          recordException: () => {},
-          isRecording: () => true,
-          setAttribute: (name: string, value: string) => {
-            span.attributes = { ...span.attributes, [name]: value };
-          },
-          setAttributes: () => {},
-          spanContext: () => ({ traceId: '0'.repeat(32), spanId: '0'.repeat(16), traceFlags: 0 }),
-        };
-      });
-      trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan, startActiveSpan: vi.fn() }) } as never);
-    });
+    const exporter = recordSpans();
+    beforeEach(() => exporter.reset());
 
     it('spans an operation with the reason of its error, which is an error of ours only if the fault is', async () => {
       const { dispatcher, operations } = setUp();
@@ -339,10 +316,11 @@ describe('The dispatcher', () => {
       }
 
       const name = 'a2a/GetTask';
-      expect(made).toMatchObject([
-        { name, ended: true, failed: false, attributes: { 'a2a.agent': 'echo', 'a2a.binding': 'JSONRPC' } },
-        { name, ended: true, failed: false, attributes: { 'a2a.error.reason': 'TASK_NOT_FOUND' } },
-        { name, ended: true, failed: true, attributes: { 'a2a.error.reason': 'INTERNAL' } },
+      const [fine, failed] = [{ code: 0 }, { code: 2 }];
+      expect(exporter.getFinishedSpans()).toMatchObject([
+        { name, status: fine, attributes: { 'a2a.agent': 'echo', 'a2a.binding': 'JSONRPC' } },
+        { name, status: fine, attributes: { 'a2a.error.reason': 'TASK_NOT_FOUND' } },
+        { name, status: failed, attributes: { 'a2a.error.reason': 'INTERNAL' } },
       ]);
     });
 
@@ -353,7 +331,8 @@ describe('The dispatcher', () => {
       const reply = await dispatcher.perform(call, getTask);
 
       expect(isStream(reply)).toBe(true);
-      expect(made).toMatchObject([{ name: 'a2a/SubscribeToTask', ended: false }]);
+      expect(call.span?.isRecording()).toBe(true);
+      expect(exporter.getFinishedSpans()).toEqual([]);
     });
   });
 });

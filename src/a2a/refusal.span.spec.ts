@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { NodeSDK, tracing } from '@opentelemetry/sdk-node';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { recordSpans } from '../../test/support/recorded.spans.js';
 import { A2AError } from '../protocol/index.js';
 import { Caller } from './caller.js';
 import { type FaultPlace, Faults } from './faults.js';
@@ -18,20 +18,9 @@ class TracedCaller extends Caller {
   protected onGone(): void {}
 }
 
-const exporter = new tracing.InMemorySpanExporter();
-const sdk = new NodeSDK({
-  // What is found out about the machine comes later, and would hold back the spans.
-  autoDetectResources: false,
-  spanProcessors: [new tracing.SimpleSpanProcessor(exporter)],
-  metricReaders: [],
-  logRecordProcessors: [],
-});
-beforeAll(() => {
-  Logger.overrideLogger(false);
-  sdk.start();
-});
+const exporter = recordSpans();
+beforeAll(() => Logger.overrideLogger(false));
 beforeEach(() => exporter.reset());
-afterAll(() => sdk.shutdown());
 
 const faults = new Faults();
 const place: FaultPlace = { caller: new TracedCaller(), operation: 'sendMessage', binding: 'GRPC' };

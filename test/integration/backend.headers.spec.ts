@@ -1,7 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { context, metrics, propagation, trace } from '@opentelemetry/api';
-import { NodeSDK, tracing } from '@opentelemetry/sdk-node';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Task } from '../../src/protocol/index.js';
 import { TaskState } from '../../src/protocol/index.js';
 import { a2aStand } from '../support/backends/a2a.stand.js';
@@ -11,6 +9,7 @@ import { modelStand } from '../support/backends/model.stand.js';
 import { httpStand } from '../support/backends/plain.stands.js';
 import type { SeenRequest, Stand } from '../support/backends/stand.js';
 import { call, House, send, until } from '../support/house.js';
+import { recordSpans } from '../support/recorded.spans.js';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const CALLER = 'b7ad6b7169203331';
@@ -22,20 +21,8 @@ const HEADERS: Readonly<Record<string, string>> = {
 const CALL = { traceparent: `00-${TRACE}-${CALLER}-01`, header: (name: string) => HEADERS[name] };
 const FORWARD = ['x-tenant', 'authorization', 'x-absent'];
 
-const exporter = new tracing.InMemorySpanExporter();
-const sdk = new NodeSDK({
-  spanProcessors: [new tracing.SimpleSpanProcessor(exporter)],
-  metricReaders: [],
-  logRecordProcessors: [],
-});
-beforeAll(() => {
-  Logger.overrideLogger(false);
-  sdk.start();
-});
-afterAll(async () => {
-  await sdk.shutdown();
-  for (const api of [trace, metrics, context, propagation]) api.disable();
-});
+const exporter = recordSpans();
+beforeAll(() => Logger.overrideLogger(false));
 
 let house: House;
 beforeEach(async () => {

@@ -1,30 +1,21 @@
 import { Logger } from '@nestjs/common';
-import { context, metrics, propagation, trace } from '@opentelemetry/api';
-import { NodeSDK, tracing } from '@opentelemetry/sdk-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { completed } from '../../src/agents/index.js';
 import { call, House, send, until } from '../support/house.js';
+import { recordSpans } from '../support/recorded.spans.js';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const CALLER = 'b7ad6b7169203331';
 
-const exporter = new tracing.InMemorySpanExporter();
-const sdk = new NodeSDK({
-  spanProcessors: [new tracing.SimpleSpanProcessor(exporter)],
-  metricReaders: [],
-  logRecordProcessors: [],
-});
+const exporter = recordSpans();
 let house: House;
 
 beforeAll(async () => {
   Logger.overrideLogger(false);
-  sdk.start();
   house = await House.open();
 });
 afterAll(async () => {
   await house.close();
-  await sdk.shutdown();
-  for (const api of [trace, metrics, context, propagation]) api.disable();
 });
 
 describe('a turn that another replica takes over', () => {
