@@ -28,7 +28,7 @@ export const PUSH_SETTINGS = {
       [],
     ),
     'list',
-    'Keys that encrypt the credentials of push configs, `name=key`: the first one writes, all read',
+    'Keys that encrypt credentials of push configs and headers passed on, `name=key`: the first one writes, all read',
     { otherwise: 'made once with the embedded Postgres', secret: true },
   ),
   pushAllow: setting(
