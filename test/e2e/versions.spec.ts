@@ -72,17 +72,29 @@ async function cardAt(service: RunningService, path: string): Promise<Card> {
   return (await response.json()) as Card;
 }
 
+interface SendMore {
+  readonly version?: string;
+  /** An API key. */
+  readonly key?: string;
+  readonly taskId?: string;
+  readonly contextId?: string;
+  readonly messageId?: string;
+}
+
 /** Sends over HTTP+JSON to the agent, at the plain address or that of a version. */
 async function send(
   service: RunningService,
   text: string,
-  { version, ...more }: { version?: string; taskId?: string; contextId?: string; messageId?: string } = {},
+  { version, key, ...more }: SendMore = {},
 ): Promise<Sent> {
   const base = `${service.httpUrl}/agents/words${version === undefined ? '' : `/versions/${version}`}`;
   const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...more };
   const response = await fetch(`${base}/rest/message:send`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
+    headers: {
+      ...{ 'content-type': 'application/json', 'a2a-version': '1.0' },
+      ...(key && { 'x-api-key': key }),
+    },
     body: JSON.stringify({ message }),
   });
   return (await response.json()) as Sent;
@@ -259,6 +271,37 @@ describe('A new version', () => {
     running.splice(running.indexOf(one), 1);
     const again = await serve();
     expect(saidBy(await send(again, 'green', { taskId: other!.id }))).toBe('1.0.0: green');
+  });
+
+  it('is for the callers of an organisation first, and of the others for none', async () => {
+    folder.put('1.0.0', 'current');
+    folder.put('2.0.0', '{ callers: { organisations: [acme] } }');
+    const env = { PARLEY_API_KEYS: 'true', PARLEY_OPERATOR_TOKEN: 'of-the-operator' };
+    const service = await folder.serve(database, env);
+    running.push(service);
+    const keyOf = async (organisation: string) => {
+      const response = await fetch(`${service.httpUrl}/operator/keys`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'Bearer of-the-operator' },
+        body: JSON.stringify({
+          name: 'test',
+          organisation,
+          subject: 'ann',
+          scopes: ['a2a.send', 'a2a.read'],
+        }),
+      });
+      return ((await response.json()) as { key: string }).key;
+    };
+    for (const [organisation, version] of [
+      ['acme', '2.0.0'],
+      ['umbrella', '1.0.0'],
+    ] as const) {
+      const key = await keyOf(organisation);
+      const sent = await send(service, 'hello', { key });
+      expect(saidBy(sent)).toBe(`${version}: hello`);
+      const again = await send(service, 'again', { key, contextId: sent.task!.contextId });
+      expect(saidBy(again)).toBe(`${version}: again`);
+    }
   });
 
   it('goes on with what an older one of the same major number began, where that is gone', async () => {
