@@ -9,22 +9,22 @@ import {
   working,
 } from '../../src/agents/index.js';
 import { type Task, TaskState } from '../../src/protocol/index.js';
-import { call, collect, House, type Replica, type ReplicaOptions, send, until } from '../support/house.js';
+import {
+  call,
+  collect,
+  House,
+  type Replica,
+  type ReplicaOptions,
+  send,
+  stateOf,
+  until,
+} from '../support/house.js';
 
 let house: House;
 beforeEach(async () => {
   house = await House.open();
 });
 afterEach(() => house.close());
-
-const state = (task: Task) => TaskState[task.status!.state];
-const read = (replica: Replica, id: string) => replica.service.getTask({ id } as never, call());
-const cancel = (replica: Replica, id: string) => replica.service.cancelTask({ id } as never, call());
-
-async function begin(replica: Replica, text = 'go'): Promise<string> {
-  const reply = await replica.service.sendMessage(send(text, { now: true }), call());
-  return (reply.payload.value as Task).id;
-}
 
 async function pair(options: ReplicaOptions, other: ReplicaOptions = options): Promise<[Replica, Replica]> {
   const replicas: [Replica, Replica] = [house.replica(options), house.replica(other)];
@@ -35,7 +35,7 @@ async function pair(options: ReplicaOptions, other: ReplicaOptions = options): P
 const untilAborted = (signal: AbortSignal) => pause(60_000, undefined, { signal }).catch(() => undefined);
 
 describe('two replicas over one database', () => {
-  it('bring events of a turn on one to a reader on the other well before the next poll (B67)', async () => {
+  it('bring events of a turn on one to a reader on the other by hints alone (B67)', async () => {
     let go = () => {};
     const [a, b] = await pair({
       script: async function* () {
@@ -47,13 +47,13 @@ describe('two replicas over one database', () => {
         yield completed();
       },
     });
-    const id = await begin(a);
-    await until(async () => state(await read(b, id)) === 'WORKING');
-    const stream = collect(await b.service.subscribeToTask({ id } as never, call()));
-    const started = performance.now();
+    const id = await a.begin();
+    await until(async () => stateOf(await b.read(id)) === 'WORKING');
+    const stream = collect(await b.subscribe(id));
+    // The reader looks for itself now and then; it finds nothing.
+    b.store.versions = () => new Promise(() => {});
     go();
     expect(await stream).toHaveLength(52);
-    expect(performance.now() - started).toBeLessThan(900);
   });
 
   it('lose no event when the connection for hints is cut', async () => {
@@ -67,8 +67,8 @@ describe('two replicas over one database', () => {
         yield completed();
       },
     });
-    const id = await begin(a);
-    const stream = collect(await b.service.subscribeToTask({ id } as never, call()));
+    const id = await a.begin();
+    const stream = collect(await b.subscribe(id));
     await a.postgres.query({
       text: "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'parley events'",
     });
@@ -83,19 +83,18 @@ describe('two replicas over one database', () => {
     await until(() => a.bus.connected && b.bus.connected);
   });
 
-  it('cancel a turn that runs on the other, within a second (S002-109)', async () => {
+  it('cancel a turn that runs on the other, by a hint and not by the next heartbeat (S002-109)', async () => {
     const [a, b] = await pair({
       script: async function* (turn) {
         yield working();
         await untilAborted(turn.signal);
       },
+      leaseMs: 600_000,
     });
-    const id = await begin(a);
-    await until(async () => state(await read(b, id)) === 'WORKING');
-    const started = performance.now();
-    const cancelled = await Promise.all([cancel(b, id), cancel(b, id), cancel(a, id)]);
-    expect(cancelled.map(state)).toEqual(['CANCELED', 'CANCELED', 'CANCELED']);
-    expect(performance.now() - started).toBeLessThan(1_000);
+    const id = await a.begin();
+    await until(async () => stateOf(await b.read(id)) === 'WORKING');
+    const cancelled = await Promise.all([b.cancel(id), b.cancel(id), a.cancel(id)]);
+    expect(cancelled.map(stateOf)).toEqual(['CANCELED', 'CANCELED', 'CANCELED']);
     expect(a.executor.cancelled + b.executor.cancelled).toBe(1);
   });
 
@@ -108,12 +107,12 @@ describe('two replicas over one database', () => {
         }
       },
     });
-    const id = await begin(a);
-    await until(async () => state(await read(b, id)) === 'WORKING');
+    const id = await a.begin();
+    await until(async () => stateOf(await b.read(id)) === 'WORKING');
     const reply = await b.service.sendMessage(send('more', { taskId: id }), call());
     const task = reply.payload.value as Task;
     expect(task.status?.message?.parts[0]?.content.value).toBe('got more');
-    expect(await read(a, id)).toEqual(task);
+    expect(await a.read(id)).toEqual(task);
   });
 
   it('share turns above the concurrency limit', async () => {
@@ -129,9 +128,9 @@ describe('two replicas over one database', () => {
       },
       settings: { concurrency: 2 },
     });
-    const ids = await Promise.all(Array.from({ length: 30 }, () => begin(a)));
+    const ids = await Promise.all(Array.from({ length: 30 }, () => a.begin()));
     await until(async () => {
-      const states = await Promise.all(ids.map(async (id) => state(await read(b, id))));
+      const states = await Promise.all(ids.map(async (id) => stateOf(await b.read(id))));
       return states.every((s) => s === 'COMPLETED');
     }, 20_000);
     expect(most).toBeLessThanOrEqual(4);
@@ -148,16 +147,14 @@ describe('two replicas over one database', () => {
       leaseMs: 60_000,
     };
     const [a, b] = await pair(options);
-    const id = await begin(a);
+    const id = await a.begin();
     const waiting = a.service.sendMessage(send('wait'), call());
     await until(() => a.runner.size === 2);
-    const started = performance.now();
     await a.runner.drain(50);
     a.feed.close();
     expect(((await waiting).payload.value as Task).status?.state).toBe(TaskState.SUBMITTED);
-    await until(async () => state(await read(b, id)) === 'COMPLETED');
-    expect(performance.now() - started).toBeLessThan(3_000);
-    expect((await read(b, id)).status?.message?.parts[0]?.content.value).toBe('attempt 2');
+    await until(async () => stateOf(await b.read(id)) === 'COMPLETED');
+    expect((await b.read(id)).status?.message?.parts[0]?.content.value).toBe('attempt 2');
   });
 
   it('cancel a task whose replica is gone by taking its lease', async () => {
@@ -167,17 +164,17 @@ describe('two replicas over one database', () => {
     };
     const dead = house.replica({ script, leaseMs: 200 });
     const heir = house.replica({ script, leaseMs: 200 });
-    const id = await begin(dead);
+    const id = await dead.begin();
     await until(async () => {
       const { rows } = await heir.postgres.query<{ dead: boolean }>({
         text: `SELECT lease_until < clock_timestamp() AS dead FROM tasks WHERE id = '${id}'`,
       });
       return rows[0]!.dead;
     });
-    expect(state(await cancel(heir, id))).toBe('CANCELED');
+    expect(stateOf(await heir.cancel(id))).toBe('CANCELED');
     await dead.keeper.heartbeat();
     await until(() => dead.runner.size === 0);
-    expect(state(await read(dead, id))).toBe('CANCELED');
+    expect(stateOf(await dead.read(id))).toBe('CANCELED');
   });
 
   it('start one turn for two messages that answer one question on both (B34)', async () => {
@@ -197,7 +194,7 @@ describe('two replicas over one database', () => {
         [a, b].map((replica) => replica.service.sendMessage(send('yes', { taskId: id }), call())),
       );
       expect(answers.some((answer) => answer.status === 'fulfilled')).toBe(true);
-      await until(async () => state(await read(b, id)) === 'COMPLETED');
+      await until(async () => stateOf(await b.read(id)) === 'COMPLETED');
       expect(turns).toBeLessThanOrEqual(2);
     }
   });
@@ -209,9 +206,9 @@ describe('two replicas over one database', () => {
         else yield authRequired('?');
       },
     });
-    const id = await begin(a);
-    await until(async () => state(await read(b, id)) === 'AUTH_REQUIRED' && a.runner.size === 0);
+    const id = await a.begin();
+    await until(async () => stateOf(await b.read(id)) === 'AUTH_REQUIRED' && a.runner.size === 0);
     await b.approvals.resolve(id, { approved: true, by: 'ann' });
-    await until(async () => state(await read(a, id)) === 'COMPLETED');
+    await until(async () => stateOf(await a.read(id)) === 'COMPLETED');
   });
 });

@@ -3,8 +3,8 @@ import { DataSource, type QueryRunner } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { artifact, completed, textPart, working } from '../../src/agents/index.js';
 import { isMigrated, MIGRATIONS, type Migration } from '../../src/database/index.js';
-import { type Task, TaskState } from '../../src/protocol/index.js';
-import { call, collect, House, type Replica, type ReplicaOptions, send, until } from '../support/house.js';
+import { TaskState } from '../../src/protocol/index.js';
+import { call, collect, House, type Replica, type ReplicaOptions, until } from '../support/house.js';
 
 /** What the next release brings: a column on each of the tables that are written most, a table, an index. */
 class NextRelease1999999999999 implements Migration {
@@ -57,16 +57,9 @@ afterEach(async () => {
   await house.close();
 });
 
-const read = (replica: Replica, id: string) => replica.service.getTask({ id } as never, call());
-
-async function begin(replica: Replica): Promise<string> {
-  const reply = await replica.service.sendMessage(send('go', { now: true }), call());
-  return (reply.payload.value as Task).id;
-}
-
 async function whole(replica: Replica, id: string): Promise<void> {
-  await until(async () => (await read(replica, id)).status?.state === TaskState.COMPLETED);
-  const { artifacts } = await read(replica, id);
+  await until(async () => (await replica.read(id)).status?.state === TaskState.COMPLETED);
+  const { artifacts } = await replica.read(id);
   const text = artifacts.flatMap(({ parts }) => parts.map(({ content }) => content.value)).join('');
   expect(text).toBe(Array.from({ length: CHUNKS }, (_, n) => `${n} `).join(''));
 }
@@ -74,14 +67,14 @@ async function whole(replica: Replica, id: string): Promise<void> {
 describe('a rolling update', () => {
   it('leaves this release reading and writing on the tables of the next one, and after it was taken back (B78)', async () => {
     const old = await house.replica(options).live();
-    const during = await begin(old);
-    const stream = collect(await old.service.subscribeToTask({ id: during } as never, call()));
+    const during = await old.begin();
+    const stream = collect(await old.subscribe(during));
 
     await next.runMigrations({ transaction: 'each' });
     expect(await isMigrated(old.postgres)).toBe(true);
-    const after = await begin(old);
+    const after = await old.begin();
     const restarted = await house.replica(options).live();
-    const other = await begin(restarted);
+    const other = await restarted.begin();
     await next.query(`UPDATE tasks SET region = 'north', weight = 2`);
     for (const id of [during, after, other]) {
       await whole(old, id);
@@ -90,10 +83,10 @@ describe('a rolling update', () => {
     expect((await stream).length).toBeGreaterThan(1);
     expect((await old.service.listTasks({} as never, call())).totalSize).toBe(3);
 
-    const back = await begin(old);
+    const back = await old.begin();
     await next.undoLastMigration();
     await whole(restarted, back);
-    await whole(old, await begin(restarted));
+    await whole(old, await restarted.begin());
   });
 
   it('has only migrations that take nothing away from the release before, unless they say so (B78)', async () => {
