@@ -20,7 +20,7 @@ async function takenOver(stand: Parameters<typeof BackendService.open>[1], text:
   await until(() => stand.running() === 1);
   if (stand.isRemembered)
     await until(async () => (await dying.read(id)).metadata?.['parley.dev/remote'] !== undefined);
-  const heir = await BackendService.open(house, stand, { leaseMs: 300 });
+  const heir = await BackendService.open(house, stand, { leaseMs: 60_000 });
   await until(async () => (await dying.replica.store.find(id))?.attempt === 2);
   return { id, heir, dying };
 }

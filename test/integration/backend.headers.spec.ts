@@ -106,7 +106,7 @@ describe("A caller's headers", () => {
     const dying = await BackendService.open(house, stand, { leaseMs: 300, isLive: false, file });
     await dying.replica.service.sendMessage(send('wait', { now: true }), call(CALL));
     await until(() => stand.running() === 1);
-    const heir = await BackendService.open(house, stand, { leaseMs: 300, file });
+    const heir = await BackendService.open(house, stand, { leaseMs: 60_000, file });
     await until(() => stand.begun() === 2);
 
     expect(turns(stand).map(told)).toEqual([1, 2].map(() => ['acme', 'Bearer of-the-caller', undefined]));

@@ -101,7 +101,7 @@ describe('a lost replica', () => {
     };
     const dead = house.replica({ script, leaseMs: 200 });
     const task = taskOf(await dead.service.sendMessage(send('go', { now: true }), call()));
-    const heir = house.replica({ script, leaseMs: 200 });
+    const heir = house.replica({ script, leaseMs: 60_000 });
     await until(async () => {
       await heir.keeper.sweep();
       return stateOf(await heir.read(task.id)) === 'FAILED';
@@ -126,7 +126,7 @@ describe('a lost replica', () => {
     const settings = { crash: { retries: 1 } };
     const dead = house.replica({ script: script(false), leaseMs: 200, settings });
     const task = taskOf(await dead.service.sendMessage(send('go', { now: true }), call()));
-    const heir = house.replica({ script: script(true), leaseMs: 200, settings });
+    const heir = house.replica({ script: script(true), leaseMs: 60_000, settings });
     await until(async () => {
       await heir.keeper.sweep();
       return stateOf(await heir.read(task.id)) === 'COMPLETED';

@@ -163,7 +163,7 @@ describe('two replicas over one database', () => {
       await untilAborted(turn.signal);
     };
     const dead = house.replica({ script, leaseMs: 200 });
-    const heir = house.replica({ script, leaseMs: 200 });
+    const heir = house.replica({ script, leaseMs: 60_000 });
     const id = await dead.begin();
     await until(async () => {
       const { rows } = await heir.postgres.query<{ dead: boolean }>({

@@ -34,7 +34,7 @@ describe('a turn that another replica takes over', () => {
     await dying.service.sendMessage(send('go', { now: true }), call({ traceparent }));
 
     const taking = house.replica({
-      leaseMs: 200,
+      leaseMs: 60_000,
       settings,
       script: async function* () {
         yield completed();

@@ -59,7 +59,7 @@ describe('messages that no turn has read', () => {
     const id = await dead.begin('first');
     await until(async () => stateOf(await dead.read(id)) === 'WORKING');
     await say(dead, id, 'second');
-    const heir = await house.replica({ script: script(false), leaseMs: 200, settings }).live();
+    const heir = await house.replica({ script: script(false), leaseMs: 60_000, settings }).live();
     await until(async () => stateOf(await heir.read(id)) === 'COMPLETED');
     expect(textOf((await heir.read(id)).status!.message!)).toBe('first, then second');
     await dead.keeper.heartbeat();
