@@ -144,6 +144,25 @@ describe('two replicas as processes', () => {
     expect(task.history).toHaveLength(1);
   });
 
+  it('let one that stood still for longer than its lease write nothing when it comes back (B81)', async () => {
+    const [a, b] = await pair();
+    const { id } = await begin(a, 'chunks 60 50');
+    const stream = subscribe(b, id, 'JSONRPC');
+    await until(() => shown(stream).includes('chunk 5\n'), PATIENCE_MS);
+    process.kill(a.pid, 'SIGSTOP');
+    try {
+      await ended(b, id);
+    } finally {
+      process.kill(a.pid, 'SIGCONT');
+    }
+    const task = await get(b, id);
+    // By the time that it has done this, it has tried to go on with its turn.
+    await send(a, { message: message('chunks 20 20') });
+    expect(await get(a, id)).toEqual(task);
+    expect(textOf(task.artifacts)).toBe(chunks(60));
+    expect(await stream.ended).toBe('end');
+  });
+
   it('take a message for a task whose replica was killed, and run one turn at a time (B34)', async () => {
     const [a, b] = await pair();
     const { id } = await begin(a, 'sleep 60000');
