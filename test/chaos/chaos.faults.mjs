@@ -3,13 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 const LOOK_MS = 50;
 
 /** How often each fault comes about. */
-const WEIGHTS = { kill: 20, stop: 6, pause: 4, postgresFast: 1, postgresCrash: 1 };
+const WEIGHTS = { kill: 26, stop: 6, pause: 4, postgresFast: 1, postgresCrash: 1 };
 
 /**
  * Does harm to replicas and their Postgres, at random but in the order that the seed gives. The last replica
  * that is up is spared: the next fault waits for a second one.
  *
- *   kill    SIGKILL, started again after up to 2 s
+ *   kill    SIGKILL, started again after up to half a second
  *   stop    SIGTERM, started again once it has ended by itself
  *   pause   SIGSTOP for longer than a lease, so that it comes back when others have its turns
  *   postgresFast, postgresCrash   a restart that throws everybody out, or that recovers from a crash
@@ -63,7 +63,7 @@ export class Faults {
 
   async _kill(replica, share) {
     await replica.kill();
-    await delay(share * 2_000);
+    await delay(share * 500);
     await replica.launch();
   }
 
