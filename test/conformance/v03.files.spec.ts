@@ -68,9 +68,12 @@ async function overHttp(file: Buffer, agent: string): Promise<Travelled> {
 }
 
 describe('A file over HTTP+JSON', () => {
-  it('of the Python SDK is base64 text in both directions, and bytes inside (B102)', async () => {
-    expect(await overHttp(TEXT, 'python-httpx/0.28.1')).toEqual({ stored: BYTES, back: Array(7).fill(TEXT) });
-  });
+  it.each(['python-httpx/0.28.1', 'Java-http-client/17.0.2'])(
+    'of the SDK that is %s is base64 text in both directions, and bytes inside (B102)',
+    async (agent) => {
+      expect(await overHttp(TEXT, agent)).toEqual({ stored: BYTES, back: Array(7).fill(TEXT) });
+    },
+  );
   it('of anyone else is bytes, whatever they look like (B102)', async () => {
     for (const file of [BYTES, TEXT, WORD]) {
       expect(await overHttp(file, 'curl/8')).toEqual({ stored: file, back: Array(7).fill(file) });
@@ -78,6 +81,30 @@ describe('A file over HTTP+JSON', () => {
   });
   it('of the Python SDK that is no base64 text is bytes (B102)', async () => {
     expect((await overHttp(WORDS, 'python-httpx/0.28.1')).stored).toEqual(WORDS);
+  });
+});
+
+describe('The Java SDK over HTTP+JSON', () => {
+  it('is told nothing that the first proto of 0.3 did not have, which it would refuse (B114)', async () => {
+    const headers = { 'content-type': 'application/json', 'user-agent': 'Java-http-client/17.0.2' };
+    const file = { fileWithUri: 'https://files.example/a', name: 'a', mimeType: 'text/plain' };
+    const content = [{ text: 'hello', metadata: { k: 1 } }, { file }, { data: { data: { k: null } } }];
+    const known = [{ text: 'hello' }, { file: { ...file, name: undefined } }, content[2]];
+    const body = () => JSON.stringify({ message: { ...message(''), content } });
+    const send = (path: string) =>
+      fetch(`${stage.httpUrl}/rest/v1${path}`, { method: 'POST', headers, body: body() });
+
+    const { task } = (await (await send('/message:send')).json()) as { task: TaskProto };
+    expect(task.history[0]!.content).toEqual(known);
+    expect(task.artifacts[0]!.parts).toEqual(known);
+    const parts: unknown[] = [];
+    for await (const { data } of readSse((await send('/message:stream')).body!)) {
+      const { artifactUpdate } = JSON.parse(data ?? '{}');
+      if (artifactUpdate) parts.push(...artifactUpdate.artifact.parts);
+    }
+    expect(parts).toEqual(known);
+    const { history } = await read(stage.clients()[0]!, task.id);
+    expect(history[0]!.parts[0]).toEqual({ text: 'hello', metadata: { k: 1 } });
   });
 });
 

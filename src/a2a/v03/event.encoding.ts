@@ -1,9 +1,7 @@
 import { toBinary } from '@bufbuild/protobuf';
 import { type StreamEvent, type StreamResponse, v03 } from '../../protocol/index.js';
 import type { Caller } from '../caller.js';
-import { speaksBase64 } from './base64.callers.js';
-
-type Frame = ReturnType<typeof v03.eventProto>;
+import { HABITS, type Habits, habitsOf } from './sdk.callers.js';
 
 /** Makes an encoding at most once for each event, however many readers of 0.3 it has. */
 function once<T>(encode: (response: StreamResponse) => T): (event: StreamEvent) => T {
@@ -18,19 +16,22 @@ function once<T>(encode: (response: StreamResponse) => T): (event: StreamEvent) 
   };
 }
 
+/** The same, once for each habit that readers have. */
+function oncePerHabit<T>(encode: (response: StreamResponse, habits: Habits) => T) {
+  const encoders = new Map(HABITS.map((habits) => [habits, once((response) => encode(response, habits))]));
+  return (event: StreamEvent, caller: Caller): T => encoders.get(habitsOf(caller))!(event);
+}
+
 export const eventJson = once((response) => v03.jsonText(v03.eventJson(response)));
 
-const protoJson = (frame: Frame) => v03.protoJsonText(v03.StreamResponseSchema, frame);
-const binary = (frame: Frame) => toBinary(v03.StreamResponseSchema, frame);
-const withBase64 = (response: StreamResponse): Frame => v03.encodeFiles(v03.eventProto(response));
+export const eventProtoJson = oncePerHabit((response, { base64, firstProto }) => {
+  const frame = v03.eventProto(response);
+  if (base64) v03.encodeFiles(frame);
+  if (firstProto) v03.firstProto(frame);
+  return v03.protoJsonText(v03.StreamResponseSchema, frame);
+});
 
-const eventProtoJson = once((response) => protoJson(v03.eventProto(response)));
-const eventBase64ProtoJson = once((response) => protoJson(withBase64(response)));
-const eventBinary = once((response) => binary(v03.eventProto(response)));
-const eventBase64Binary = once((response) => binary(withBase64(response)));
-
-export const protoJsonFor = (event: StreamEvent, caller: Caller): string =>
-  (speaksBase64(caller) ? eventBase64ProtoJson : eventProtoJson)(event);
-
-export const binaryFor = (event: StreamEvent, caller: Caller): Uint8Array =>
-  (speaksBase64(caller) ? eventBase64Binary : eventBinary)(event);
+export const eventBinary = oncePerHabit((response, { base64 }) => {
+  const frame = v03.eventProto(response);
+  return toBinary(v03.StreamResponseSchema, base64 ? v03.encodeFiles(frame) : frame);
+});

@@ -1,7 +1,7 @@
 import { v03 } from '../../protocol/index.js';
 import type { GrpcOperation } from '../dialect.js';
-import { speaksBase64 } from './base64.callers.js';
-import { binaryFor } from './event.encoding.js';
+import { eventBinary } from './event.encoding.js';
+import { habitsOf } from './sdk.callers.js';
 
 /** Requests of 0.3 have no tenant; metadata can name the agent instead. */
 const TENANT = 'a2a-tenant';
@@ -19,8 +19,8 @@ export const v03GrpcOperations: readonly GrpcOperation[] = v03.RPCS.map(
       pushNotificationNotSupported: 'UNIMPLEMENTED',
     },
     tenant: (_, caller) => caller.header(TENANT) ?? '',
-    read: (request, caller) => (speaksBase64(caller) ? v03.decodeFiles(read(request)) : read(request)),
-    write: (reply, caller) => (speaksBase64(caller) ? v03.encodeFiles(write(reply)) : write(reply)),
-    event: binaryFor,
+    read: (request, caller) => (habitsOf(caller).base64 ? v03.decodeFiles(read(request)) : read(request)),
+    write: (reply, caller) => (habitsOf(caller).base64 ? v03.encodeFiles(write(reply)) : write(reply)),
+    event: eventBinary,
   }),
 );

@@ -13,8 +13,8 @@ import type { Caller } from '../caller.js';
 import type { RestOperation } from '../dialect.js';
 import type { Fault } from '../faults.js';
 import type { HttpAnswer } from '../http.caller.js';
-import { speaksBase64 } from './base64.callers.js';
-import { protoJsonFor } from './event.encoding.js';
+import { eventProtoJson } from './event.encoding.js';
+import { habitsOf } from './sdk.callers.js';
 
 const TYPE = 'application/json';
 
@@ -29,13 +29,17 @@ export function restErrorAnswer({ error, traceId }: Fault, better?: number): Htt
   };
 }
 
-const COMMON = { version: '0.3', type: TYPE, event: protoJsonFor, error: restErrorAnswer } as const;
+const COMMON = { version: '0.3', type: TYPE, event: eventProtoJson, error: restErrorAnswer } as const;
 
 /** The card as it is found at the well-known address, in the JSON that 0.3 defines. */
 const writeCard = (card: Message) => v03.jsonText(v03.cardForms(card as AgentCard)!.legacy);
 
-const protoText = (desc: DescMessage, message: Message, caller: Caller) =>
-  v03.protoJsonText(desc, speaksBase64(caller) ? v03.encodeFiles(message) : message);
+function protoText(desc: DescMessage, message: Message, caller: Caller): string {
+  const { base64, firstProto } = habitsOf(caller);
+  if (base64) v03.encodeFiles(message);
+  if (firstProto) v03.firstProto(message);
+  return v03.protoJsonText(desc, message);
+}
 
 /** ListTasks is no rpc of 0.3, but its HTTP binding names the route. */
 const LIST: HttpRoute = HTTP_ROUTES.find(({ operation }) => operation === 'listTasks')!;
@@ -75,7 +79,7 @@ export const v03RestOperations: readonly RestOperation[] = [
       orPublicCard: isCard,
       read(input, caller) {
         const request = rpc.read(v03.requestOf(route, input));
-        return speaksBase64(caller) ? v03.decodeFiles(request) : request;
+        return habitsOf(caller).base64 ? v03.decodeFiles(request) : request;
       },
       write: isCard
         ? writeCard
