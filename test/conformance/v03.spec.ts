@@ -92,7 +92,7 @@ describe('What a client of 0.3 reads off the wire', () => {
 });
 
 describe('A proxy that cuts what is idle', () => {
-  const IDLE_MS = 400;
+  const IDLE_MS = 1_500;
   let proxy: Server;
   afterAll(() => proxy?.close());
 
@@ -111,8 +111,8 @@ describe('A proxy that cuts what is idle', () => {
 
   it('does not cut a stream of 0.3: comments keep it open (S000-17)', async () => {
     const url = `http://127.0.0.1:${await listen()}/agents/echo/jsonrpc`;
-    await expect(post('message/send', { message: said('sleep 2000') }, url)).rejects.toThrow();
-    const answers = await stream('message/stream', { message: said('sleep 2000') }, url);
+    await expect(post('message/send', { message: said('sleep 4000') }, url)).rejects.toThrow();
+    const answers = await stream('message/stream', { message: said('sleep 4000') }, url);
     expect(answers.at(-1)?.result).toMatchObject({ status: { state: 'completed' }, final: true });
   });
 });
