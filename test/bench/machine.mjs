@@ -35,7 +35,7 @@ export function spawnServer(args, options) {
 
 /**
  * Runs one job in a fresh load process and gives its figures; rejects with the load's own words.
- * @param {{kind: 'send' | 'stream' | 'get'} & Record<string, unknown>} job
+ * @param {{kind: 'send' | 'stream' | 'get' | 'post'} & Record<string, unknown>} job
  */
 export function runLoad(job) {
   return new Promise((resolve, reject) => {

@@ -2,7 +2,7 @@
 // node sdk.server.mjs PORT [DATABASE_URL]; without a database the tasks stay in memory.
 import { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } from '@a2a-js/sdk/server';
 import { DatabaseTaskStore } from '@a2a-js/sdk/server/database';
-import { jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express';
+import { agentCardHandler, jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express';
 import express from 'express';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
@@ -72,5 +72,6 @@ const card = {
 const requestHandler = new DefaultRequestHandler(card, openStore(), echo);
 const app = express();
 app.get('/health/ready', (_request, response) => response.json({ status: 'ok' }));
+app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
 app.use('/jsonrpc', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));
 app.listen(Number(port), '127.0.0.1');
