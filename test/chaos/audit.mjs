@@ -40,6 +40,8 @@ export class Audit {
   /** @type {Record<keyof typeof CHECKS, string[]>} */
   findings = Object.fromEntries(Object.keys(CHECKS).map((check) => [check, []]));
   figures = { tasks: 0, events: 0, streams: 0, frames: 0, resumed: {}, states: {}, attempts: {}, pauses: [] };
+  /** Each stream with a flaw, and the log that it should have shown. */
+  evidence = [];
   #streams = new Map();
 
   /**
@@ -143,7 +145,9 @@ export class Audit {
       resumed[record.binding] = (resumed[record.binding] ?? 0) + 1;
     }
     const flaw = streamFlaw(record, task);
-    if (flaw) this.findings.stream.push(`${task.id} on ${record.binding} ${flaw}`);
+    if (!flaw) return;
+    this.findings.stream.push(`${task.id} on ${record.binding} ${flaw}`);
+    this.evidence.push({ flaw, record, log: task.log });
   }
 
   /** Snapshots in the table are made by the service: what it shows has to be what the log says. */

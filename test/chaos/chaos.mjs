@@ -105,6 +105,9 @@ function report({ journal, faults, audit, accidents }) {
   ];
   console.log(`\n${parts.filter(Boolean).join('\n\n')}`);
   for (const accident of accidents) console.log(`  accident: ${accident}`);
+  if (audit.evidence.length > 0) {
+    writeFileSync(join(dir, 'streams.json'), `${JSON.stringify(audit.evidence, null, 2)}\n`);
+  }
   if (options.json) {
     const { figures, findings } = audit;
     const times = Object.entries(takeovers(faults?.done ?? [], figures.pauses));
