@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { program } from 'commander';
+import { EXTENSION_URIS } from '../../dist/protocol/index.js';
 import { startCluster } from '../bench/postgres.cluster.mjs';
 import { Audit } from './audit.mjs';
 import { callersOf } from './callers/caller.mjs';
@@ -43,9 +44,15 @@ const started = performance.now();
 const say = (text) =>
   process.stderr.write(`${((performance.now() - started) / 1000).toFixed(1).padStart(6)} s  ${text}\n`);
 
-/** What a client may wait for without a sign: a paused replica keeps its connections. */
+/**
+ * A client lists every extension, as only then it is shown all of the log. What it may wait for without a sign: a
+ * paused replica keeps its connections.
+ */
 const client = {
-  headers: options.token ? { authorization: `Bearer ${options.token}` } : {},
+  headers: {
+    'a2a-extensions': Object.values(EXTENSION_URIS).join(', '),
+    ...(options.token && { authorization: `Bearer ${options.token}` }),
+  },
   timeoutMs: options.leaseMs * 3 + 5_000,
   silenceMs: options.leaseMs * 3,
 };
