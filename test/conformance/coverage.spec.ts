@@ -6,9 +6,8 @@ const range = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
 /**
- * The rows of section S002 of the behaviours that the core of the service has to show. The others belong to
- * clients, to documents, or to push (37, 89, 124-133), extended cards and signatures (32, 38-48), security (9,
- * 158-170) and gateways (99), whose tests are theirs.
+ * The rows of section S002 of the behaviours that the core of the service has to show, beside those below. The others
+ * belong to clients, to documents or to gateways.
  */
 const CORE: readonly number[] = [
   ...range(1, 8),
@@ -33,6 +32,17 @@ const ROWS: readonly string[] = [
   ...named('S001', [...range(1, 10), 24], 2),
   ...named('S002', range(171, 177), 3),
   ...['B03', 'B57', 'B99', 'B102', 'B104', 'B105', 'B109', 'B114', 'B121'],
+  // Who calls, what they may and what they see.
+  ...named('S000', range(39, 43), 2),
+  ...named('S002', [...range(38, 48), ...range(158, 165)], 3),
+  ...named('S003', [...range(8, 14), 16, 19, 20], 2),
+  ...named('S004', [22, 24], 2),
+  ...['B50', 'B52', 'B55', 'B58', 'B60', 'B63', 'B64', 'B118', 'B119', 'B120'],
+  // Push.
+  ...named('S000', range(30, 38), 2),
+  ...named('S002', range(124, 134), 3),
+  ...named('S004', range(6, 12), 2),
+  ...['B54', 'B83', 'B84', 'B87', 'B89', 'B90', 'B91', 'B92', 'B93'],
 ];
 
 const ROOT = new URL('../../', import.meta.url).pathname;
@@ -46,7 +56,7 @@ const titles = ['src', 'test'].flatMap((folder) =>
     ),
 );
 
-it('Every row that the core and 0.3 have to show is named by the test that shows it', () => {
+it('Every row of the core, 0.3, identity and push is named by the test that shows it', () => {
   expect(titles.length).toBeGreaterThan(200);
   const found = new Set(titles.join(' ').match(/S\d{3}-\d+|B\d+/g));
   expect(ROWS.filter((row) => !found.has(row))).toEqual([]);

@@ -94,7 +94,7 @@ describe.each(BINDINGS)('The extended card on %s', (binding) => {
     expect(await skillsFor('books.audit', 'books.close')).toEqual(['open', 'known', 'audit', 'close']);
   });
 
-  it('is not there, or not configured, and says which (B63, S003-19)', async () => {
+  it('is not there, or not configured, and says which (B63, S003-19, S002-038)', async () => {
     const headers = await holderOf('a2a.card');
 
     expect((await ask('plain', headers)).reason).toBe('UNSUPPORTED_OPERATION');

@@ -124,7 +124,7 @@ describe('A card in 0.3', () => {
       'machine',
       { type: 'oauth2', flows: { clientCredentials: { tokenUrl: 'https://i.example/t', scopes } } },
     ],
-  ])('has the scheme %s in both spellings of 0.3 (B114)', (name, expected) => {
+  ])('has the scheme %s in both spellings of 0.3 (B114, S002-158)', (name, expected) => {
     const schemes = cardForms(cardOf())!.legacy.securitySchemes as Record<string, JsonObject>;
     const proto = toJson(SecuritySchemeSchema, create(SecuritySchemeSchema, SCHEMES[name])) as JsonObject;
     expect(schemes[name]).toEqual({ ...expected, ...proto });
