@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Principal } from '../protocol/index.js';
 
 /** What a strategy is given: the credential alone, whatever the binding took it from. */
@@ -39,4 +39,4 @@ export class VerifiedCredentials {
   }
 }
 
-const keyOf = (token: string) => createHash('sha256').update(token).digest('base64');
+const keyOf = (token: string) => hash('sha256', token, 'base64');
