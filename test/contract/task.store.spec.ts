@@ -349,6 +349,21 @@ describe('a task store', () => {
     expect(await store.find(taskId)).toBeUndefined();
   });
 
+  it('answers each of many reads at the same time with its own task, and none with that of another scope', async () => {
+    const scopes = [alice, bob, { ...alice, agent: 'other' }, { ...alice, organisation: '' }];
+    const owned = await Promise.all(
+      Array.from({ length: 40 }, async (_, n) => {
+        const scope = scopes[n % scopes.length]!;
+        return { scope, id: (await started(scope)).taskId };
+      }),
+    );
+    const reads = owned.flatMap(({ id, scope: own }) => scopes.map((scope) => ({ id, own, scope })));
+    const found = await Promise.all(reads.map(({ id, scope }) => store.read(id, scope)));
+    expect(found.map((stored) => stored?.task.id)).toEqual(
+      reads.map(({ id, own, scope }) => (own === scope ? id : undefined)),
+    );
+  });
+
   it('finds a task by its key however many its owner has, also before the tables were analysed', async () => {
     const { taskId } = await started();
     await postgres.query({
