@@ -12,7 +12,8 @@ const TOO_DEEP = `nests deeper than ${DEEPEST_DATA} levels`;
 
 /**
  * Checks a request against its descriptor (REQUIRED, oneofs, enums; specification 5.7) and the rules of Parley
- * (ids, ranges, U+0000, depth of data), nested messages too. In place: lone surrogates become U+FFFD, a Value without a kind null.
+ * (ids, ranges, U+0000, depth of data), nested messages too. In place: lone surrogates become U+FFFD, a Value without
+ * a kind null.
  * Errors: invalidParams with up to 20 violations, and at once for more than `maxValues` values in data and metadata.
  */
 export function validateRequest<O extends OperationName>(

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { DatabaseUnavailable, type Postgres } from '../database/index.js';
+import type { Postgres } from '../database/index.js';
 import { A2AError, TaskState } from '../protocol/index.js';
-import { addPushTarget, isTerminal, type PushTarget, type TaskScope } from '../tasks/index.js';
+import { addPushTarget, available, isTerminal, type PushTarget, type TaskScope } from '../tasks/index.js';
 import * as sql from './postgres-push.sql.js';
 import {
   type ClaimLimits,
@@ -147,13 +147,3 @@ export class PostgresPushStore extends PushStore {
 
 const owner = ({ organisation, owner, agent }: TaskScope) => [organisation, owner, agent];
 const notFound = (taskId: string) => new A2AError('taskNotFound', { metadata: { taskId } });
-
-async function available<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof DatabaseUnavailable)
-      throw new A2AError('unavailable', { retryAfter: 1, cause: error });
-    throw error;
-  }
-}

@@ -1,4 +1,5 @@
 export * from './clock.js';
+export * from './database.outage.js';
 export * from './erasure.store.js';
 export * from './event.bus.js';
 export * from './group.lane.js';

@@ -84,7 +84,8 @@ export const CREATED = 'SELECT id FROM tasks WHERE id = $1';
 /**
  * A message or approval for a task: appended, and the lease taken when no turn runs. $1 task, $2..$4 scope or
  * null, $5 states or null, $6 payload, $7 request, $8 key, $9 hash, $10 holder, $11 lease ms, $12 state,
- * $13 status time, $14 the time that the status has to be of, or null. With a push config, LOCK comes before it in the same transaction and ADD_PUSH after.
+ * $13 status time, $14 the time that the status has to be of, or null. With a push config, LOCK comes before it in
+ * the same transaction and ADD_PUSH after.
  */
 export const DELIVER = `
 WITH old AS (
@@ -119,8 +120,8 @@ export const LOCK = 'SELECT FROM tasks WHERE id = $1 FOR UPDATE';
 
 /**
  * Adds a push config or replaces the one of the same id, under the task's row lock. $1 task, $2 id, $3 url,
- * $4 host, $5 secret, $6 version, $7 most configs, $8 extensions. One that replaces keeps its place in the log: what was not
- * delivered yet goes to the new address. No row: there are too many.
+ * $4 host, $5 secret, $6 version, $7 most configs, $8 extensions. One that replaces keeps its place in the log: what
+ * was not delivered yet goes to the new address. No row: there are too many.
  */
 export const ADD_PUSH = `
 WITH t AS (
@@ -139,20 +140,13 @@ RETURNING cursor`;
 
 export const FIND_MESSAGE = 'SELECT task_id, seq, message_hash FROM task_events WHERE message_key = $1';
 
-/**
- * Many callers' reads at once, each of one task in its reach: $1 ids, $2 organisations, $3 owners or null, $4 agents.
- * Every read is a look-up of its own (OFFSET 0 keeps it so): planned while the table is small, a join would
- * read the whole table.
- */
+/** Many callers' reads at once, each of one task in its reach: $1 ids, $2 organisations, $3 owners or null, $4 agents. */
 export const READ = `
-SELECT r.place, t.* FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
-  WITH ORDINALITY AS r(id, organisation, owner, agent, place),
-LATERAL (
-  SELECT t.version, t.agent_version, t.snapshot, ${TAIL} FROM tasks t
-  WHERE t.id = r.id AND NOT t.direct AND (t.organisation, t.owner, t.agent)
-    IS NOT DISTINCT FROM (r.organisation, coalesce(r.owner, t.owner), r.agent)
-  OFFSET 0
-) AS t`;
+SELECT r.place, t.version, t.agent_version, t.snapshot, ${TAIL}
+FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
+  WITH ORDINALITY AS r(id, organisation, owner, agent, place)
+JOIN tasks t ON t.id = r.id AND NOT t.direct AND (t.organisation, t.owner, t.agent)
+  IS NOT DISTINCT FROM (r.organisation, coalesce(r.owner, t.owner), r.agent)`;
 
 export const READ_MANY = `
 SELECT t.version, t.snapshot, ${TAIL} FROM tasks t

@@ -1,4 +1,4 @@
-import { DatabaseUnavailable, type Postgres } from '../database/index.js';
+import type { Postgres } from '../database/index.js';
 import {
   A2AError,
   encodeMessageText,
@@ -7,6 +7,7 @@ import {
   type Task,
 } from '../protocol/index.js';
 import { inChildSpan } from '../telemetry/index.js';
+import { available } from './database.outage.js';
 import { GroupLane } from './group.lane.js';
 import { addPushTarget } from './postgres-push.target.js';
 import { type LogOptions, PostgresTaskLog } from './postgres-task.log.js';
@@ -307,15 +308,4 @@ function owner({ organisation, owner, agent }: TaskScope): string[] {
 
 function reached({ organisation, owner, agent }: TaskReach): (string | null)[] {
   return [organisation, owner ?? null, agent];
-}
-
-/** The driver's error as the port's: a database that is away is `unavailable`, anything else is a fault. */
-async function available<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof DatabaseUnavailable)
-      throw new A2AError('unavailable', { retryAfter: 1, cause: error });
-    throw error;
-  }
 }

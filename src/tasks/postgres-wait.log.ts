@@ -1,5 +1,6 @@
-import { DatabaseUnavailable, type Postgres } from '../database/index.js';
-import { A2AError, TaskState } from '../protocol/index.js';
+import type { Postgres } from '../database/index.js';
+import { TaskState } from '../protocol/index.js';
+import { available } from './database.outage.js';
 import { type WaitChange, WaitLog, type WaitNotice, type WaitQuery } from './wait.log.js';
 
 /** An arbitrary number that all replicas agree on. */
@@ -115,14 +116,4 @@ export class PostgresWaitLog extends WaitLog {
 
 function changeOf({ task_id, since, agent, organisation, state, number, kind }: Row): WaitChange {
   return { taskId: task_id, since: since.getTime(), agent, organisation, state, number, kind };
-}
-
-async function available<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof DatabaseUnavailable)
-      throw new A2AError('unavailable', { retryAfter: 1, cause: error });
-    throw error;
-  }
 }

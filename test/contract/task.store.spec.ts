@@ -10,7 +10,6 @@ import {
   TaskState,
 } from '../../src/protocol/index.js';
 import { type Lease, TaskFold, type TaskScope, type TaskStore } from '../../src/tasks/index.js';
-import { READ, REQUEST_CANCEL } from '../../src/tasks/postgres-task.sql.js';
 import { PostgresTaskStore } from '../../src/tasks/postgres-task.store.js';
 import { testConfig } from '../support/config.js';
 import { createDatabase, type TestDatabase } from '../support/postgres.js';
@@ -362,28 +361,6 @@ describe('a task store', () => {
     expect(found.map((stored) => stored?.task.id)).toEqual(
       reads.map(({ id, own, scope }) => (own === scope ? id : undefined)),
     );
-  });
-
-  it('finds a task by its key however many its owner has, also before the tables were analysed', async () => {
-    const { taskId } = await started();
-    await postgres.query({
-      text: `INSERT INTO tasks (id, organisation, owner, agent, context_id, state, status_at, version, inbox_seq, lease_token)
-        SELECT gen_random_uuid(), 'acme', 'alice', 'echo', 'many', 3, now() - interval '1 day', 1, 1, 1
-        FROM generate_series(1, 20000)`,
-    });
-    const scope = ['acme', 'alice', 'echo'];
-    const statements: [string, string[]][] = [
-      [READ, [taskId, ...scope].map((value) => `{${value}}`)],
-      [REQUEST_CANCEL, [taskId, ...scope]],
-    ];
-    for (const [text, values] of statements) {
-      const { rows } = await postgres.query<{ 'QUERY PLAN': string }>({
-        text: `EXPLAIN ${text.replace(/\$(\d)/g, (_, place) => `'${values[Number(place) - 1]}'`)}`,
-      });
-      const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
-      expect(plan).toContain('tasks_pkey');
-      expect(plan).not.toContain('tasks_by_status');
-    }
   });
 
   it('lists newest status first, page by page, each task once', async () => {

@@ -2,11 +2,14 @@ import { create } from '@bufbuild/protobuf';
 import pg from 'pg';
 import { expect, it } from 'vitest';
 import { artifact, completed, inputRequired, type TurnContext, textPart } from '../../src/agents/index.js';
+import { Postgres } from '../../src/database/index.js';
 import {
   ListTasksRequestSchema,
   TaskPushNotificationConfigSchema,
   TaskState,
 } from '../../src/protocol/index.js';
+import { READ, REQUEST_CANCEL } from '../../src/tasks/postgres-task.sql.js';
+import { testConfig } from '../support/config.js';
 import { call, collect, Replica, send, until } from '../support/house.js';
 import { createDatabase } from '../support/postgres.js';
 import { WebhookReceiver } from '../support/webhook.receiver.js';
@@ -73,6 +76,33 @@ it('finds every row by an index, with plans made while the tables were empty', a
     expect(await wholeReads(database.url)).toEqual(before);
   } finally {
     await hook.close();
+    await database.drop();
+  }
+});
+
+it('finds a task by its key however many its owner has, also before the tables were analysed', async () => {
+  const database = await createDatabase();
+  const postgres = new Postgres(testConfig({ PARLEY_DATABASE_URL: database.url }));
+  try {
+    const { rows: tasks } = await postgres.query<{ id: string }>({
+      text: `INSERT INTO tasks (id, organisation, owner, agent, context_id, state, status_at, version, inbox_seq, lease_token)
+        SELECT gen_random_uuid(), 'acme', 'alice', 'echo', 'many', 3, now() - interval '1 day', 1, 1, 1
+        FROM generate_series(1, 20000) RETURNING id`,
+    });
+    const values = [tasks[0]!.id, 'acme', 'alice', 'echo'];
+    const statements: [string, string[]][] = [
+      [READ, values.map((value) => `{${value}}`)],
+      [REQUEST_CANCEL, values],
+    ];
+    for (const [text, given] of statements) {
+      const explain = `EXPLAIN ${text.replace(/\$(\d)/g, (_, place) => `'${given[Number(place) - 1]}'`)}`;
+      const { rows } = await postgres.query<{ 'QUERY PLAN': string }>({ text: explain });
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+      expect(plan).toContain('tasks_pkey');
+      expect(plan).not.toContain('tasks_by_status');
+    }
+  } finally {
+    await postgres.onApplicationShutdown();
     await database.drop();
   }
 });
