@@ -1,5 +1,5 @@
 import { isMessage, type Message } from '@bufbuild/protobuf';
-import { type Context, context, propagation, trace } from '@opentelemetry/api';
+import { context, trace } from '@opentelemetry/api';
 import {
   asA2AError,
   isStreaming,
@@ -8,7 +8,7 @@ import {
   TaskSchema,
   TaskState,
 } from '../protocol/index.js';
-import { markError } from '../telemetry/index.js';
+import { arrivalContext, markError, traceparentOf } from '../telemetry/index.js';
 import type { Call } from './call.js';
 import { countCall } from './call.metrics.js';
 import { isOurs } from './faults.js';
@@ -17,7 +17,7 @@ const tracer = trace.getTracer('parley');
 
 /** Runs a call's operation within its span. A stream's span goes on until {@link endSpan}. */
 export async function traced<T extends object>(call: Call, run: () => Promise<T>): Promise<T> {
-  const parent = parentOf(call);
+  const parent = arrivalContext(call.traceparent, call.tracestate);
   const { agent, binding, version, operation, taskId } = call;
   const attributes = {
     'a2a.agent': agent,
@@ -26,6 +26,7 @@ export async function traced<T extends object>(call: Call, run: () => Promise<T>
     'a2a.task.id': taskId,
   };
   call.span = tracer.startSpan(`a2a/${OPERATIONS[operation].name}`, { attributes }, parent);
+  call.traceparent = traceparentOf(call.span) ?? call.traceparent;
   try {
     const reply = await context.with(trace.setSpan(parent, call.span), run);
     if (isStreaming(operation)) return reply;
@@ -63,11 +64,4 @@ function taskIn(reply: Message) {
   if (isMessage(reply, TaskSchema)) return reply;
   if (!isMessage(reply, SendMessageResponseSchema)) return undefined;
   return reply.payload.case === 'task' ? reply.payload.value : undefined;
-}
-
-/** The span of the transport where it is instrumented, else what the caller sent. */
-function parentOf({ traceparent, tracestate }: Call): Context {
-  const active = context.active();
-  if (traceparent === undefined || trace.getSpan(active) !== undefined) return active;
-  return propagation.extract(active, { traceparent, tracestate });
 }

@@ -43,7 +43,8 @@ export class Call implements CallContext {
   readonly extensions: readonly string[];
   readonly principal: Principal;
   readonly lastEventId: number | undefined;
-  readonly traceparent: string | undefined;
+  /** Of the caller; of the operation's own span as soon as there is one. */
+  traceparent: string | undefined;
   readonly tracestate: string | undefined;
   readonly reply = new Map<string, string>();
   /** The task that the request names; set once it is decoded. */

@@ -8,13 +8,12 @@ import {
   TaskSchema,
   withoutExtensions,
 } from '../protocol/index.js';
-import { type ChangePosition, type Changes, TaskStore } from '../tasks/index.js';
+import { type ChangePosition, type Changes, reachOf, TaskStore } from '../tasks/index.js';
 import type { Call } from './call.js';
 import { Dispatcher } from './dispatcher.js';
 import { Faults } from './faults.js';
 import { HttpCaller } from './http.caller.js';
 import { errorAnswer } from './rest/index.js';
-import { reachOf } from './task.scope.js';
 import { viewOf } from './task.view.js';
 
 const LONGEST_WAIT_S = 60;

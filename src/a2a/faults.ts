@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
-import { trace } from '@opentelemetry/api';
 import {
   type A2AError,
   asA2AError,
@@ -8,6 +7,7 @@ import {
   type ErrorKind,
   type Principal,
 } from '../protocol/index.js';
+import { traceIdOf } from '../telemetry/index.js';
 import { countFailure } from './call.metrics.js';
 import type { Caller } from './caller.js';
 import { traceRefusal } from './refusal.span.js';
@@ -28,7 +28,7 @@ export interface FaultPlace {
   readonly agent?: string;
   readonly principal?: Principal;
   readonly taskId?: string;
-  readonly traceparent?: string;
+  readonly traceparent?: string | undefined;
 }
 
 /** Kinds that are our fault when they have a cause. */
@@ -55,21 +55,18 @@ export class Faults {
     const { operation, binding, agent, taskId, principal } = place;
     const caller = principal && `${principal.organisation}/${principal.subject}`;
     const record = { kind: error.kind, operation, binding, agent, caller, taskId };
+    const known = traceIdOf(place.traceparent ?? place.caller.header('traceparent'));
     if (isOurs(error)) {
-      const traceId = currentTraceId(place.traceparent ?? place.caller.header('traceparent'));
+      const traceId = known ?? newTraceId();
       this.#logger.error({ message: 'A call failed', ...record, traceId, cause: error.cause ?? error });
       return { error, traceId };
     }
-    const refusal = { message: 'A call was refused', ...record, reason: error.message };
+    const refusal = { message: 'A call was refused', ...record, traceId: known, reason: error.message };
     if (CHEAP.has(error.kind)) this.#logger.debug(refusal);
     else this.#logger.log(refusal);
     return { error };
   }
 }
 
-/** Of the active span, else the caller's own, else a new one, so that there always is something to search for. */
-function currentTraceId(traceparent: string | undefined): string {
-  const active = trace.getActiveSpan()?.spanContext().traceId;
-  const given = traceparent?.split('-')[1];
-  return active ?? given ?? randomBytes(16).toString('hex');
-}
+/** So that there always is something to search for. */
+const newTraceId = () => randomBytes(16).toString('hex');

@@ -1,6 +1,6 @@
-import { context, trace } from '@opentelemetry/api';
+import { trace } from '@opentelemetry/api';
 import { type A2AError, OPERATIONS } from '../protocol/index.js';
-import { contextOf, markError } from '../telemetry/index.js';
+import { arrivalContext, markError } from '../telemetry/index.js';
 import { Call } from './call.js';
 import type { FaultPlace } from './faults.js';
 
@@ -16,8 +16,7 @@ export function traceRefusal(place: FaultPlace, error: A2AError, isOurs: boolean
   if (binding === undefined || call?.span) return;
   const known: Readonly<Record<string, { readonly name: string } | undefined>> = OPERATIONS;
   const name = known[operation]?.name ?? operation;
-  const active = context.active();
-  const parent = trace.getSpan(active) ? active : contextOf(caller.header('traceparent'));
+  const parent = arrivalContext(caller.header('traceparent'));
   const attributes = {
     'a2a.agent': call?.agent,
     'a2a.binding': binding,

@@ -38,9 +38,16 @@ import {
   TaskState,
 } from '../protocol/index.js';
 import { PushService } from '../push/index.js';
-import { isTerminal, PageTokens, type StoredTask, TaskFeed, TaskStore } from '../tasks/index.js';
+import {
+  isTerminal,
+  PageTokens,
+  reachOf,
+  type StoredTask,
+  scopeOf,
+  TaskFeed,
+  TaskStore,
+} from '../tasks/index.js';
 import { TaskStream } from './streaming/task.stream.js';
-import { reachOf, scopeOf } from './task.scope.js';
 import { viewOf } from './task.view.js';
 
 const PAGE_SIZE = 50;

@@ -44,7 +44,7 @@ export interface TurnContext {
   readonly principal: Principal;
   /** Those of the call's headers that the agent's `forwardHeaders` name. None in a turn that an approval started. */
   readonly headers: Readonly<Record<string, string>>;
-  /** W3C `traceparent` of the call that started the turn. */
+  /** W3C `traceparent` for calls of the agent: of the turn's span, or of the caller where nothing is traced. */
   readonly traceparent?: string;
   /** Number of the log's entry that started the turn: names the turn within its task, after a crash too. */
   readonly trigger: number;

@@ -24,13 +24,13 @@ import {
   type MessageIdentity,
   type PushTarget,
   type StoredTask,
+  scopeOf,
   type Tail,
   TaskFeed,
   type TaskScope,
   TaskStore,
   type TurnRequest,
 } from '../tasks/index.js';
-import { traceHeaders } from '../telemetry/index.js';
 import { checkMediaTypes } from './media.types.js';
 import { countState } from './task.metrics.js';
 import type { Turn } from './turn.js';
@@ -86,8 +86,7 @@ export class Intake {
     push?: PushTarget,
   ): Promise<Accepted | Answered> {
     const message = request.message!;
-    const { organisation, subject: owner } = call.principal;
-    const scope = { organisation, owner, agent: call.agent };
+    const scope = scopeOf(call);
     const before = message.taskId ? await this.#before(message, scope) : undefined;
     const { agent, isClosed } = before
       ? { agent: this.#choice.forTask(before, call), isClosed: false }
@@ -258,8 +257,7 @@ function turnRequest(
     metadata,
     acceptedOutputModes: modes.length > 0 ? modes : undefined,
     extensions: call.extensions.length > 0 ? call.extensions : undefined,
-    // The call's own span where it has one, so that the turn hangs below it.
-    traceparent: traceHeaders().traceparent ?? call.traceparent,
+    traceparent: call.traceparent,
     headers: settings.forwardHeaders.length > 0 ? headersOf(call, settings.forwardHeaders) : undefined,
   };
 }

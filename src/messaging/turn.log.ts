@@ -143,7 +143,9 @@ export class TurnLog {
     this.#seq += events.length;
     this.#sinceSnapshot = snapshot ? 0 : this.#sinceSnapshot + events.length;
     const whole = snapshot ? { task: this.#fold.task, seq: this.#seq } : undefined;
-    return { lease: this.claim.lease, written, events, ...status, snapshot: whole, ...tail };
+    const { lease, request } = this.claim;
+    const { traceparent } = request;
+    return { lease, traceparent, written, events, ...status, snapshot: whole, ...tail };
   }
 
   /** Puts the fold into the log's own order after a message came between. */

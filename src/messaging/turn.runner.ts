@@ -16,12 +16,13 @@ import { observe } from '../telemetry/index.js';
 import { REASONS } from './failure.reason.js';
 import { TaskCloser } from './task.closer.js';
 import { Turn } from './turn.js';
-import { inTurnSpan } from './turn.span.js';
+import { TurnSpan } from './turn.span.js';
 
 /** A turn of this replica: running, or waiting for a free place. */
 interface Place {
   readonly turn: Turn;
   readonly lease: Lease;
+  readonly span: TurnSpan;
 }
 
 /**
@@ -78,9 +79,9 @@ export class TurnRunner {
     const running = this.#running.get(agent.id) ?? new Map<string, number>();
     running.set(agent.version, (running.get(agent.version) ?? 0) + 1);
     this.#running.set(agent.id, running);
-    const turn = this.#place(claim, agent);
-    void this.#run(turn, agent);
-    return turn;
+    const place = this.#place(claim, agent);
+    void this.#run(place, agent);
+    return place.turn;
   }
 
   get(taskId: string): Turn | undefined {
@@ -160,23 +161,25 @@ export class TurnRunner {
     });
   }
 
-  #place(claim: TurnClaim, agent: AgentDefinition): Turn {
+  #place(claim: TurnClaim, agent: AgentDefinition): Place {
     const { store, feed, clock, ids } = this;
     const older = this.#places.get(claim.lease.taskId);
     if (older && older.lease.token !== claim.lease.token) older.turn.loseLease();
-    const turn = new Turn(claim, agent, { store, feed, clock, ids });
-    this.#places.set(claim.lease.taskId, { turn, lease: claim.lease });
+    const span = new TurnSpan(claim);
+    const turn = new Turn(span.claim, agent, { store, feed, clock, ids });
+    const place = { turn, lease: claim.lease, span };
+    this.#places.set(claim.lease.taskId, place);
     void this.fetch(claim.lease.taskId, claim.inboxSeq);
-    return turn;
+    return place;
   }
 
-  async #run(turn: Turn, agent: AgentDefinition): Promise<void> {
-    const { lease } = turn.claim;
+  async #run(place: Place, agent: AgentDefinition): Promise<void> {
+    const { lease } = place;
     try {
-      for (let now: Turn | undefined = turn; now; ) {
-        const current: Turn = now;
-        const again: boolean = await inTurnSpan(current, () => current.run());
-        if (current.claim.request.headers) await this.store.forgetHeaders(lease.taskId);
+      for (let now: Place | undefined = place; now; ) {
+        const { turn, span }: Place = now;
+        const again: boolean = await span.around(turn);
+        if (turn.claim.request.headers) await this.store.forgetHeaders(lease.taskId);
         now = again ? await this.#next(lease, agent) : undefined;
       }
     } catch (error) {
@@ -187,7 +190,7 @@ export class TurnRunner {
   }
 
   /** The turn for a message that came while the last one ran. */
-  async #next(lease: Lease, agent: AgentDefinition): Promise<Turn | undefined> {
+  async #next(lease: Lease, agent: AgentDefinition): Promise<Place | undefined> {
     const claim = await this.store.reload(lease);
     return claim && this.#place(claim, agent);
   }

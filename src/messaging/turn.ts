@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type AgentDefinition, type AgentEvent, AgentFailure, type TurnAbort } from '../agents/index.js';
 import { type StreamEvent, type StreamResponse, TaskState } from '../protocol/index.js';
 import { isInterrupted, isTerminal, type TurnClaim, transition } from '../tasks/index.js';
-import { count } from '../telemetry/index.js';
+import { count, traceIdOf } from '../telemetry/index.js';
 import { AgentOutput, InvalidAgentOutput } from './agent.output.js';
 import { REASONS, type Reason, reasonMetadata } from './failure.reason.js';
 import { RunningTurnContext } from './turn.context.js';
@@ -277,7 +277,9 @@ export class Turn {
   }
 
   #warn(what: string, error?: unknown): void {
-    LOG.warn({ message: what, agent: this.agent.id, task: this.claim.lease.taskId, cause: error });
+    const { lease, request } = this.claim;
+    const traceId = traceIdOf(request.traceparent);
+    LOG.warn({ message: what, agent: this.agent.id, task: lease.taskId, traceId, cause: error });
   }
 }
 

@@ -13,7 +13,7 @@ import {
   type TaskPushNotificationConfig,
   TaskPushNotificationConfigSchema,
 } from '../protocol/index.js';
-import type { Ids, PushTarget, TaskScope } from '../tasks/index.js';
+import { type Ids, type PushTarget, scopeOf } from '../tasks/index.js';
 import { masked, type PushCredentials, readCredentials } from './push.credentials.js';
 import type { PushStore, StoredTarget } from './push.store.js';
 import { ForbiddenUrl, type WebhookGuard } from './webhook.guard.js';
@@ -130,9 +130,3 @@ export class PushConfigs {
     return create(TaskPushNotificationConfigSchema, { id, taskId, url, ...masked(this.unlock(target)) });
   }
 }
-
-const scopeOf = ({ principal, agent }: CallContext): TaskScope => ({
-  organisation: principal.organisation,
-  owner: principal.subject,
-  agent,
-});

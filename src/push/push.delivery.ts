@@ -1,4 +1,4 @@
-import { contextOf, inSpan, markError, traceHeaders } from '../telemetry/index.js';
+import { inSpan, markError, traceHeaders } from '../telemetry/index.js';
 import { contentType, type PushBodies } from './push.body.js';
 import { credentialHeaders, type PushCredentials } from './push.credentials.js';
 import type { PushMetrics } from './push.metrics.js';
@@ -65,16 +65,20 @@ export class PushDelivery {
 
   /** One try, in the trace of the message that it comes of, which goes with it. */
   #post(seq: number, headers: Record<string, string>, body: string): Promise<WebhookAnswer> {
-    const { agent, taskId, target, traceparent } = this.claim;
-    const parent = contextOf(traceparent);
+    const { agent, taskId, target, traceparent: parent } = this.claim;
     const attributes = {
       'a2a.agent': agent,
       'a2a.task.id': taskId,
       'a2a.event.seq': seq,
       'server.address': target.host,
     };
-    return inSpan('a2a/push', { parent, attributes, outbound: true }, async (span) => {
-      const post = { url: target.url, headers: { ...headers, ...traceHeaders() }, body, signal: this.signal };
+    return inSpan('a2a/push', { parent, attributes, outbound: true }, async (span, traceparent) => {
+      const post = {
+        url: target.url,
+        headers: { ...headers, ...traceHeaders(traceparent) },
+        body,
+        signal: this.signal,
+      };
       const answer = await this.services.client.post(post);
       if (answer.status !== undefined) span.setAttribute('http.response.status_code', answer.status);
       if (!answer.ok && !this.signal.aborted) markError(span, answer.error);

@@ -1,4 +1,3 @@
-import { ROOT_CONTEXT, type SpanContext, trace } from '@opentelemetry/api';
 import { DatabaseUnavailable, type Postgres, type SecretCipher } from '../database/index.js';
 import {
   encodeMessageText,
@@ -7,7 +6,7 @@ import {
   StreamResponseSchema,
   TaskSchema,
 } from '../protocol/index.js';
-import { activeSpan, inSpan, measure, secondsSince } from '../telemetry/index.js';
+import { inChildSpan, isFollowed, measure, secondsSince } from '../telemetry/index.js';
 import { GroupLane } from './group.lane.js';
 import { COMMIT, CREATED, WRITTEN } from './postgres-task.sql.js';
 import type { Committed, Lease, NewTask, TurnWrite } from './task.store.js';
@@ -20,9 +19,7 @@ interface Append {
   readonly snapshot?: string;
 }
 
-type Work = { readonly append: Append } | { readonly create: NewTask; readonly json: string };
-/** `span` is what asked for it, where that is traced. */
-type Item = Work & { readonly span?: SpanContext };
+type Item = { readonly append: Append } | { readonly create: NewTask; readonly json: string };
 type Outcome = Committed | Lease | undefined;
 
 interface CommitRow {
@@ -76,9 +73,7 @@ export class PostgresTaskLog {
     return this.#submit(write.lease.taskId, { append }, size) as Promise<Committed | undefined>;
   }
 
-  #submit(taskId: string, work: Work, size: number): Promise<Outcome> {
-    const span = activeSpan();
-    const item = span ? { ...work, span } : work;
+  #submit(taskId: string, item: Item, size: number): Promise<Outcome> {
     // The last digits of a time-ordered id are random.
     const lane = Number.parseInt(taskId.slice(-2), 16) % LANES;
     return this.#lanes[lane]!.submit(item, size);
@@ -95,12 +90,10 @@ export class PostgresTaskLog {
   /** A span of the first that is traced, with links to the others. */
   async #measured<T>(items: readonly Item[], work: () => Promise<T>): Promise<T> {
     const start = performance.now();
-    const [first, ...links] = items.flatMap(({ span }) => span ?? []);
+    const [parent, ...links] = items.map(traceparentOf).filter(isFollowed);
     measure('a2a.server.commit.size', items.length, {});
     try {
-      const result = await (first
-        ? inSpan('store/commit', { parent: trace.setSpanContext(ROOT_CONTEXT, first), links }, work)
-        : work());
+      const result = await inChildSpan('store/commit', { parent, links }, work);
       measure('a2a.server.commit.duration', secondsSince(start), { outcome: 'ok' });
       return result;
     } catch (error) {
@@ -223,6 +216,9 @@ class Group {
     }
   }
 }
+
+const traceparentOf = (item: Item): string | undefined =>
+  'create' in item ? item.create.request.traceparent : item.append.write.traceparent;
 
 function writeJson({ lease, written, count, state, statusAt, direct, read, snapshot }: MergedWrite): string {
   const row = JSON.stringify({

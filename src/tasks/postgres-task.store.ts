@@ -52,6 +52,12 @@ const READS = { items: 32, size: 32 };
 
 const isUnavailable = (error: unknown) => error instanceof A2AError && error.kind === 'unavailable';
 
+interface Statement {
+  readonly name: string;
+  readonly text: string;
+  readonly values: unknown[];
+}
+
 interface Read {
   readonly taskId: string;
   readonly reach: TaskReach;
@@ -102,9 +108,9 @@ export class PostgresTaskStore extends TaskStore {
     }
   }
 
-  async #deliver({ taskId, push }: Delivery, values: unknown[]): Promise<DeliveredRow | undefined> {
+  async #deliver({ taskId, push, request }: Delivery, values: unknown[]): Promise<DeliveredRow | undefined> {
     const deliver = { name: 'deliver', text: sql.DELIVER, values };
-    if (!push) return (await this.#rows<DeliveredRow>(deliver.name, deliver.text, values))[0];
+    if (!push) return (await this.#rows<DeliveredRow>(deliver, request.traceparent))[0];
     const work = this.postgres.transaction(async (client) => {
       await client.query(sql.LOCK, [taskId]);
       const row = (await client.query<DeliveredRow>(deliver)).rows[0];
@@ -134,22 +140,24 @@ export class PostgresTaskStore extends TaskStore {
 
   async find(taskId: string): Promise<Omit<TurnClaim, 'lease'> | undefined> {
     if (!UUID.test(taskId)) return undefined;
-    const rows = await this.#rows<ClaimRow>('find', sql.FIND, [taskId]);
+    const rows = await this.#rows<ClaimRow>({ name: 'find', text: sql.FIND, values: [taskId] });
     return rows[0] && turnClaim(rows[0], this.#requests);
   }
 
   async findMessage(key: string): Promise<KnownMessage | undefined> {
-    const rows = await this.#rows<{ task_id: string; seq: number; message_hash: string }>(
-      'find-message',
-      sql.FIND_MESSAGE,
-      [key],
-    );
+    const rows = await this.#rows<{ task_id: string; seq: number; message_hash: string }>({
+      name: 'find-message',
+      text: sql.FIND_MESSAGE,
+      values: [key],
+    });
     return rows[0] && { taskId: rows[0].task_id, seq: rows[0].seq, hash: rows[0].message_hash };
   }
 
   async read(taskId: string, reach: TaskReach): Promise<StoredTask | undefined> {
     if (!UUID.test(taskId)) return undefined;
-    return inChildSpan('store/read', {}, () => this.#reads.submit({ taskId, reach }, 1));
+    return inChildSpan('store/read', { parent: reach.traceparent }, () =>
+      this.#reads.submit({ taskId, reach }, 1),
+    );
   }
 
   async #readAll(reads: readonly Read[]): Promise<(StoredTask | undefined)[]> {
@@ -168,21 +176,26 @@ export class PostgresTaskStore extends TaskStore {
   async readMany(taskIds: readonly string[], scope: TaskScope): Promise<Task[]> {
     const ids = taskIds.filter((id) => UUID.test(id));
     if (ids.length === 0) return [];
-    const rows = await this.#rows<TaskRow>('read-many', sql.READ_MANY, [ids, ...owner(scope)]);
+    const rows = await this.#rows<TaskRow>(
+      { name: 'read-many', text: sql.READ_MANY, values: [ids, ...owner(scope)] },
+      scope.traceparent,
+    );
     return rows.map((row) => storedTask(row).task);
   }
 
   async context(contextId: string, scope: TaskScope, limit: number): Promise<Task[]> {
-    const rows = await this.#rows<TaskRow>('context', sql.CONTEXT, [contextId, ...owner(scope), limit]);
+    const rows = await this.#rows<TaskRow>(
+      { name: 'context', text: sql.CONTEXT, values: [contextId, ...owner(scope), limit] },
+      scope.traceparent,
+    );
     return rows.map((row) => storedTask(row).task);
   }
 
   async contextVersion(contextId: string, scope: TaskScope): Promise<string | undefined> {
     const values = [contextId, ...owner(scope)];
     const rows = await this.#rows<{ agent_version: string | null }>(
-      'context-version',
-      sql.CONTEXT_VERSION,
-      values,
+      { name: 'context-version', text: sql.CONTEXT_VERSION, values },
+      scope.traceparent,
     );
     return rows[0]?.agent_version ?? undefined;
   }
@@ -195,16 +208,19 @@ export class PostgresTaskStore extends TaskStore {
     if (state !== undefined) filters.push(['state', state]);
     const names = filters.map(([name]) => name);
     const rows = await this.#rows<Row>(
-      [isOfOne ? 'list' : 'list-all', ...names].join('-'),
-      sql.list(names, isOfOne),
-      [
-        ...reached(scope),
-        statusAfter === undefined ? '-infinity' : new Date(statusAfter),
-        after ? new Date(after.statusAt) : 'infinity',
-        after?.id ?? NIL,
-        limit + 1,
-        ...filters.map(([, value]) => value),
-      ],
+      {
+        name: [isOfOne ? 'list' : 'list-all', ...names].join('-'),
+        text: sql.list(names, isOfOne),
+        values: [
+          ...reached(scope),
+          statusAfter === undefined ? '-infinity' : new Date(statusAfter),
+          after ? new Date(after.statusAt) : 'infinity',
+          after?.id ?? NIL,
+          limit + 1,
+          ...filters.map(([, value]) => value),
+        ],
+      },
+      scope.traceparent,
     );
     const tasks = rows
       .filter((row) => row.id !== null)
@@ -218,39 +234,63 @@ export class PostgresTaskStore extends TaskStore {
     const isOfOne = scope.owner !== undefined;
     const values = [...reached(scope), transaction, id, limit];
     type Row = TaskRow & { id: string; changed: number };
-    const rows = await this.#rows<Row>(isOfOne ? 'changes' : 'changes-all', sql.changes(isOfOne), values);
+    const rows = await this.#rows<Row>(
+      { name: isOfOne ? 'changes' : 'changes-all', text: sql.changes(isOfOne), values },
+      scope.traceparent,
+    );
     const last = rows.at(-1);
     return { tasks: rows.map(storedTask), position: last && { transaction: last.changed, id: last.id } };
   }
 
   async events(taskId: string, seq: number, limit: number): Promise<StreamEvent[]> {
-    return (await this.#rows<EventRow>('events', sql.EVENTS, [taskId, seq, limit])).map(storedEvent);
+    return (
+      await this.#rows<EventRow>({ name: 'events', text: sql.EVENTS, values: [taskId, seq, limit] })
+    ).map(storedEvent);
   }
 
   async moved(taskId: string, seq: number, last: number): Promise<boolean> {
-    return (await this.#rows<{ moved: boolean }>('moved', sql.MOVED, [taskId, seq, last]))[0]!.moved;
+    return (
+      await this.#rows<{ moved: boolean }>({ name: 'moved', text: sql.MOVED, values: [taskId, seq, last] })
+    )[0]!.moved;
   }
 
   async versions(taskIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.#rows<{ id: string; version: number }>('versions', sql.VERSIONS, [taskIds]);
+    const rows = await this.#rows<{ id: string; version: number }>({
+      name: 'versions',
+      text: sql.VERSIONS,
+      values: [taskIds],
+    });
     return new Map(rows.map((row) => [row.id, row.version]));
   }
 
   async requestCancel(taskId: string, scope: TaskScope): Promise<CancelMark | undefined> {
     if (!UUID.test(taskId)) return undefined;
-    return (await this.#rows<CancelMark>('cancel', sql.REQUEST_CANCEL, [taskId, ...owner(scope)]))[0];
+    return (
+      await this.#rows<CancelMark>(
+        { name: 'cancel', text: sql.REQUEST_CANCEL, values: [taskId, ...owner(scope)] },
+        scope.traceparent,
+      )
+    )[0];
   }
 
   async acquire(taskId: string, waitingSince?: number): Promise<TurnClaim | undefined> {
     const { holder, leaseMs } = this.options;
     const since = waitingSince === undefined ? null : new Date(waitingSince);
-    const rows = await this.#rows<ClaimRow>('acquire', sql.ACQUIRE, [taskId, holder, leaseMs, since]);
+    const rows = await this.#rows<ClaimRow>({
+      name: 'acquire',
+      text: sql.ACQUIRE,
+      values: [taskId, holder, leaseMs, since],
+    });
     return rows[0] && this.#whole(rows[0]);
   }
 
   async renew(leases: readonly Lease[]): Promise<readonly HeldLease[]> {
     type Row = { id: string; cancel_requested: boolean; inbox_seq: number };
-    const rows = await this.#rows<Row>('renew', sql.RENEW, [leaseRows(leases), this.options.leaseMs]);
+    const rows = await this.#rows<Row>({
+      name: 'renew',
+      text: sql.RENEW,
+      values: [leaseRows(leases), this.options.leaseMs],
+    });
     return rows.map((row) => ({
       taskId: row.id,
       cancelRequested: row.cancel_requested,
@@ -259,7 +299,7 @@ export class PostgresTaskStore extends TaskStore {
   }
 
   async release(leases: readonly Lease[], begun: boolean): Promise<void> {
-    await this.#rows('release', sql.RELEASE, [leaseRows(leases), begun]);
+    await this.#rows({ name: 'release', text: sql.RELEASE, values: [leaseRows(leases), begun] });
   }
 
   async takeExpired(places: readonly FreePlace[], limit: number): Promise<TurnClaim[]> {
@@ -267,21 +307,23 @@ export class PostgresTaskStore extends TaskStore {
     const agents = places.map(({ agent }) => agent);
     const majors = places.map(({ major }) => major);
     const values = [holder, leaseMs, limit, agents, majors];
-    const rows = await this.#rows<ClaimRow>('take-expired', sql.TAKE_EXPIRED, values);
+    const rows = await this.#rows<ClaimRow>({ name: 'take-expired', text: sql.TAKE_EXPIRED, values });
     const claims = await Promise.all(rows.map((row) => this.#whole(row)));
     return claims.filter((claim) => claim !== undefined);
   }
 
   async forgetHeaders(taskId: string): Promise<void> {
-    await this.#rows('forget-headers', sql.FORGET_HEADERS, [taskId]);
+    await this.#rows({ name: 'forget-headers', text: sql.FORGET_HEADERS, values: [taskId] });
   }
 
   async deliveries(taskId: string, seq: number): Promise<StreamEvent[]> {
-    return (await this.#rows<EventRow>('deliveries', sql.DELIVERIES, [taskId, seq])).map(storedEvent);
+    return (
+      await this.#rows<EventRow>({ name: 'deliveries', text: sql.DELIVERIES, values: [taskId, seq] })
+    ).map(storedEvent);
   }
 
   async reload({ taskId, token }: Lease): Promise<TurnClaim | undefined> {
-    const rows = await this.#rows<ClaimRow>('reload', sql.RELOAD, [taskId, token]);
+    const rows = await this.#rows<ClaimRow>({ name: 'reload', text: sql.RELOAD, values: [taskId, token] });
     return rows[0] && turnClaim(rows[0], this.#requests);
   }
 
@@ -292,9 +334,10 @@ export class PostgresTaskStore extends TaskStore {
     return this.reload({ taskId: row.id, token: row.lease_token });
   }
 
-  async #rows<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
-    const query = () => this.postgres.query<Row>({ name, text, values });
-    return (await available(inChildSpan(`store/${name}`, {}, query))).rows;
+  /** In a span of its own where `parent` is followed. */
+  async #rows<Row extends object>(statement: Statement, parent?: string): Promise<Row[]> {
+    const query = () => this.postgres.query<Row>(statement);
+    return (await available(inChildSpan(`store/${statement.name}`, { parent }, query))).rows;
   }
 }
 

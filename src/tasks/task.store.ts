@@ -6,6 +6,8 @@ export interface TaskScope {
   readonly organisation: string;
   readonly owner: string;
   readonly agent: string;
+  /** Of the call's span, below which that of the statement hangs. */
+  readonly traceparent?: string;
 }
 
 /** Whose tasks a caller may read: its own, or without an owner those of everybody in the organisation. */
@@ -13,6 +15,7 @@ export interface TaskReach {
   readonly organisation: string;
   readonly owner?: string;
   readonly agent: string;
+  readonly traceparent?: string;
 }
 
 /** The right to write a task: only the newest token of a task is obeyed. */
@@ -26,6 +29,7 @@ export interface TurnRequest {
   readonly metadata?: JsonObject;
   readonly acceptedOutputModes?: readonly string[];
   readonly extensions?: readonly string[];
+  /** Of the span that asks for the turn. */
   readonly traceparent?: string;
   /** Headers of the call that the agent is passed, by lower-case names: encrypted where stored, and until the turn ends. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -69,6 +73,8 @@ export interface NewTask {
 /** The runner's events, in order, under its lease. */
 export interface TurnWrite {
   readonly lease: Lease;
+  /** Of the turn's span. */
+  readonly traceparent?: string;
   /** How many events this lease has written before these: makes a repeated write harmless. */
   readonly written: number;
   readonly events: readonly StreamResponse[];

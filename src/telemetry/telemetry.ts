@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { type ContextManager, ROOT_CONTEXT } from '@opentelemetry/api';
 import type { Config, TelemetrySwitches } from '../config/index.js';
 import { packageVersion } from '../config/index.js';
 import { observe } from './meter.js';
@@ -29,6 +30,7 @@ export async function startTelemetry(
   const { NodeSDK, resources } = await import('@opentelemetry/sdk-node');
   const prometheus = metricsPort === undefined ? undefined : await prometheusReader();
   const sdk = new NodeSDK({
+    contextManager: followsFunctions(tracing && config.tracingStock) ? undefined : CARRIED,
     resource: resources.resourceFromAttributes({
       'service.name': 'parley',
       'service.version': packageVersion(),
@@ -52,6 +54,18 @@ export async function startTelemetry(
     },
   };
 }
+
+/** Spans of ours carry their trace themselves; the context behind the functions is for those of others. */
+const CARRIED: ContextManager = {
+  active: () => ROOT_CONTEXT,
+  with: (_context, work, self, ...given) => work.apply(self, given),
+  bind: (_context, target) => target,
+  enable: () => CARRIED,
+  disable: () => CARRIED,
+};
+
+/** Before Node 24 it costs every promise of the process. */
+const followsFunctions = (isWanted: boolean) => isWanted || Number.parseInt(process.versions.node, 10) >= 24;
 
 async function prometheusReader() {
   const { PrometheusExporter } = await import('@opentelemetry/exporter-prometheus');

@@ -24,6 +24,8 @@ const FORWARD = ['x-tenant', 'authorization', 'x-absent'];
 const exporter = recordSpans();
 beforeAll(() => Logger.overrideLogger(false));
 
+const spans = (wanted: string) => exporter.getFinishedSpans().filter(({ name }) => name === wanted);
+
 let house: House;
 beforeEach(async () => {
   house = await House.open();
@@ -67,12 +69,15 @@ describe.each(KINDS)('An agent behind %s', (_, open) => {
     expect(turns(stand).length).toBeGreaterThan(0);
     for (const request of turns(stand))
       expect(told(request)).toEqual(['acme', 'Bearer of-the-caller', undefined]);
-    for (const { headers, url } of stand.requests) expect(headers.traceparent, url).toMatch(TRACE);
-    const turn = () =>
-      exporter.getFinishedSpans().find(({ attributes }) => attributes['a2a.task.id'] === task.id);
+    const turn = () => spans('a2a/turn').find(({ attributes }) => attributes['a2a.task.id'] === task.id);
     await until(() => turn() !== undefined);
     const { traceId, spanId } = turn()!.spanContext();
-    expect(turns(stand)[0]?.headers.traceparent).toBe(`00-${traceId}-${spanId}-01`);
+    expect(traceId).toBe(TRACE);
+    const below = spans('a2a/backend').filter(
+      ({ parentSpanContext }) => parentSpanContext?.spanId === spanId,
+    );
+    const carried = below.map((one) => `00-${TRACE}-${one.spanContext().spanId}-01`);
+    for (const { headers } of turns(stand)) expect(carried).toContain(headers.traceparent);
     await service.close();
   });
 

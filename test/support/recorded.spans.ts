@@ -20,7 +20,7 @@ export function recordSpans(): Pick<tracing.InMemorySpanExporter, 'getFinishedSp
   beforeAll(() => {
     if (!isRegistered) {
       const spanProcessors = [new tracing.SimpleSpanProcessor(exporter)];
-      new node.NodeTracerProvider({ sampler, spanProcessors }).register();
+      new node.NodeTracerProvider({ sampler, spanProcessors }).register({ contextManager: null });
       isRegistered = true;
     }
     exporter.reset();

@@ -16,7 +16,6 @@ import {
 import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc';
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import { credentials } from '@grpc/grpc-js';
-import { Agent, fetch } from 'undici';
 import {
   type AgentCard,
   AgentCardSchema,
@@ -25,14 +24,13 @@ import {
   StreamResponseSchema,
   TaskState,
 } from '../../protocol/index.js';
-import { traceHeaders } from '../../telemetry/index.js';
+import { backendFetch } from './backend.fetch.js';
 import type { BackendOf } from './backend.schema.js';
 import { recordWithSecrets } from './secret.reference.js';
 
 type Fetch = typeof globalThis.fetch;
 
 const CARD = /\.json$|\/card$/;
-const PATIENT = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 /** Speaks 0.3 with those who speak nothing newer. */
 const legacyCompat = { enabled: true };
 
@@ -124,7 +122,7 @@ export class A2AClient {
   }
 
   #resolver(): DefaultAgentCardResolver {
-    const ownHeaders = () => ({ ...traceHeaders(), ...recordWithSecrets(this.backend.headers) });
+    const ownHeaders = () => recordWithSecrets(this.backend.headers);
     const forCard = ((input: string, init: { headers?: object } = {}) =>
       fetchImpl(input, { ...init, headers: { ...init.headers, ...ownHeaders() } })) as Fetch;
     return new DefaultAgentCardResolver({ fetchImpl: forCard, legacyCompat });
@@ -140,7 +138,7 @@ export class A2AClient {
 
 /** Credentials go nowhere else than where they were meant for. */
 const fetchImpl = ((input: string, init: object) =>
-  fetch(input, { ...init, redirect: 'error', dispatcher: PATIENT })) as unknown as Fetch;
+  backendFetch(input, { ...init, redirect: 'error' })) as unknown as Fetch;
 
 function eventOf(json: unknown): Event {
   return decodeMessage(StreamResponseSchema, json as JsonValue);

@@ -9,7 +9,6 @@ import {
   type Task,
   TaskState,
 } from '../../protocol/index.js';
-import { traceHeaders } from '../../telemetry/index.js';
 import { status } from '../agent.events.js';
 import { type AgentEvent, AgentExecutor, AgentFailure, type TurnContext } from '../agent.executor.js';
 import { A2AClient } from './a2a.client.js';
@@ -81,7 +80,7 @@ export class A2AExecutor extends AgentExecutor {
   override async abandon(task: Task): Promise<void> {
     const taskId = remoteOf<RemoteTask>(task.metadata)?.taskId;
     if (taskId === undefined) return;
-    const serviceParameters = { ...traceHeaders(), ...recordWithSecrets(this.backend.headers) };
+    const serviceParameters = recordWithSecrets(this.backend.headers);
     await this.#client.cancel(taskId, { signal: AbortSignal.timeout(CANCEL_MS), serviceParameters });
   }
 

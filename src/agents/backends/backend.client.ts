@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SignJWT } from 'jose';
-import { Agent, fetch, type Response } from 'undici';
+import type { Response } from 'undici';
 import { traceHeaders } from '../../telemetry/index.js';
 import { AgentFailure, type TurnContext } from '../agent.executor.js';
+import { backendFetch } from './backend.fetch.js';
 import { recordWithSecrets, withSecrets } from './secret.reference.js';
 
-/** Turns have limits of their own for silence and total time. */
-const PATIENT = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 const LONGEST_PAUSE_MS = 30_000;
 const FIRST_PAUSE_MS = 250;
 /** The work has not begun: nobody was reached, or we were turned away. */
@@ -38,15 +37,10 @@ export async function backendHeaders(
 ): Promise<Record<string, string>> {
   return {
     ...turn.headers,
-    ...traceOf(turn),
+    ...traceHeaders(turn.traceparent),
     ...recordWithSecrets(headers),
     ...(caller !== undefined && { 'parley-caller': await signedCaller(turn, withSecrets(caller), audience) }),
   };
-}
-
-/** The turn's own span where it is traced, else the trace that the caller is in. */
-export function traceOf({ traceparent }: TurnContext): Record<string, string> {
-  return { ...(traceparent !== undefined && { traceparent }), ...traceHeaders() };
 }
 
 /** Who calls, as a JWT of five minutes: `sub`, `org`, `task`; `aud` is the origin of the back end. */
@@ -72,7 +66,7 @@ export async function callBackend(call: BackendCall): Promise<Response> {
     const last = attempt >= call.retries;
     let response: Response;
     try {
-      response = await fetch(url, { method, headers, body, signal, redirect: 'manual', dispatcher: PATIENT });
+      response = await backendFetch(url, { method, headers, body, signal, redirect: 'manual' });
     } catch (error) {
       if (signal.aborted) throw error;
       if (last || !notBegun(error)) throw new AgentFailure('The agent cannot be reached.', { cause: error });

@@ -5,7 +5,6 @@ import type { Readable, Writable } from 'node:stream';
 import { environment } from '../../config/index.js';
 import { artifact, completed, textOf, textPart, working } from '../agent.events.js';
 import { type AgentEvent, AgentExecutor, AgentFailure, type TurnContext } from '../agent.executor.js';
-import { traceOf } from './backend.client.js';
 import type { BackendOf } from './backend.schema.js';
 import { limitedText, linesOf } from './byte.lines.js';
 import { endsTurn, readEventText } from './plain.event.js';
@@ -72,7 +71,7 @@ export class CommandExecutor extends AgentExecutor {
         PATH,
         HOME,
         LANG,
-        TRACEPARENT: traceOf(turn).traceparent,
+        TRACEPARENT: turn.traceparent,
         ...recordWithSecrets(this.backend.env),
       },
       detached: true,

@@ -4,7 +4,7 @@ import { ValueSchema } from '@bufbuild/protobuf/wkt';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { type CallToolResult, CallToolResultSchema, type Progress } from '@modelcontextprotocol/sdk/types.js';
 import { environment, packageVersion } from '../../config/index.js';
 import {
@@ -21,6 +21,7 @@ import {
 } from '../agent.events.js';
 import { type AgentEvent, AgentExecutor, AgentFailure, type TurnContext } from '../agent.executor.js';
 import { backendHeaders } from './backend.client.js';
+import { backendFetch } from './backend.fetch.js';
 import type { BackendOf } from './backend.schema.js';
 import { recordWithSecrets } from './secret.reference.js';
 
@@ -70,6 +71,7 @@ export class McpExecutor extends AgentExecutor {
       return new StreamableHTTPClientTransport(new URL(url), {
         // Credentials go nowhere else.
         requestInit: { headers, redirect: 'error' },
+        fetch: backendFetch as unknown as FetchLike,
       });
     }
     const [program = '', ...args] = command ?? [];
