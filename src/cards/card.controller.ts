@@ -1,6 +1,7 @@
 import { Controller, Get, Options, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AgentRegistry, isPrivate } from '../agents/index.js';
+import { noSuchAgent } from '../auth/index.js';
 import { A2AError } from '../protocol/index.js';
 import { CardReaders } from './card.readers.js';
 import { CardService } from './card.service.js';
@@ -83,7 +84,9 @@ export class CardController {
   /** The card of an agent or version; of the default one, as it stands at the root, without a name. */
   async #show(named: Named | undefined, { request, reply, form }: Showing): Promise<void> {
     const card = named === undefined ? this.cards.atRoot() : this.cards.ofAgent(named.agent, named.version);
-    const agent = (named && this.agents.get(named.agent, named.version)) ?? this.agents.default;
+    const agent = named === undefined ? this.agents.default : this.agents.get(named.agent, named.version);
+    // A card is kept under a name that is no address (`agent@version`), and a moment longer than its agent.
+    if (agent === undefined) throw noSuchAgent(named!.agent);
     await this.readers.check(request, agent);
     reply.headers(isPrivate(agent) ? PRIVATE : PUBLIC);
     send(form(card), request, reply);

@@ -99,6 +99,14 @@ describe('An agent of some organisations', () => {
       await shape(await cardOf('nobody', umbrella), 'nobody'),
     );
   });
+
+  it.each(['deployer@1.0.0', 'deployer%401.0.0', 'test-runner@1.0.0'])(
+    'has none at /agents/%s either, which is no address',
+    async (name) => {
+      for (const path of ['card', 'v1/card', '.well-known/agent-card.json'])
+        expect((await fetch(`${service.httpUrl}/agents/${name}/${path}`)).status).toBe(404);
+    },
+  );
 });
 
 describe('An agent with a scope of its own', () => {
