@@ -128,7 +128,8 @@ export class PostgresTaskLog {
       return there ? { taskId: id, token: 1 } : undefined;
     }
     const { write, json } = item.append;
-    const merged = group.merged(write.lease.taskId);
+    const merged = group.merged(write.lease);
+    if (!merged) return undefined;
     const row = found.get(write.lease.taskId) ?? (group.repeated ? await this.#recover(merged) : undefined);
     if (!row) return undefined;
     const offset = write.written - merged.written;
@@ -166,7 +167,10 @@ interface MergedWrite {
   snapshot?: { readonly json: string; readonly seq: number; readonly base: number };
 }
 
-/** One commit's items as the four JSON arrays that COMMIT takes; writes of one task become one. */
+/**
+ * One commit's items as the four JSON arrays that COMMIT takes; writes of one task become one. A lease that was
+ * taken over while its writes waited is left out: the newer one's go in its place.
+ */
 class Group {
   repeated = false;
   readonly #merged = new Map<string, MergedWrite>();
@@ -175,6 +179,7 @@ class Group {
   readonly #pushes: string[] = [];
 
   constructor(items: readonly Item[], options: LogOptions) {
+    for (const item of items) if ('append' in item) this.#open(item.append.write);
     for (const item of items) {
       if ('create' in item) {
         const { task, push } = item.create;
@@ -188,8 +193,10 @@ class Group {
     return this.#merged.size > 0;
   }
 
-  merged(taskId: string): MergedWrite {
-    return this.#merged.get(taskId)!;
+  /** What the writes of a lease have become; undefined where a newer lease writes. */
+  merged({ taskId, token }: Lease): MergedWrite | undefined {
+    const merged = this.#merged.get(taskId)!;
+    return merged.lease.token === token ? merged : undefined;
   }
 
   values(): string[] {
@@ -197,13 +204,15 @@ class Group {
     return [array(writes), array(this.#events), array(this.#creates), array(this.#pushes)];
   }
 
+  #open({ lease, written }: TurnWrite): void {
+    const { lease: older } = this.#merged.get(lease.taskId) ?? {};
+    if (!older || older.token < lease.token) this.#merged.set(lease.taskId, { lease, written, count: 0 });
+  }
+
   #add({ write, json, snapshot }: Append): void {
     const { taskId } = write.lease;
-    let merged = this.#merged.get(taskId);
-    if (!merged) {
-      merged = { lease: write.lease, written: write.written, count: 0 };
-      this.#merged.set(taskId, merged);
-    }
+    const merged = this.merged(write.lease);
+    if (!merged) return;
     for (const text of json)
       this.#events.push(`{"id":"${taskId}","ord":${++merged.count},"payload":${text}}`);
     merged.read = write.end?.read;

@@ -156,6 +156,21 @@ describe('a task store', () => {
     ]);
   });
 
+  it('takes the writes of the newest lease alone where two of one task come at once', async () => {
+    const short = new PostgresTaskStore(postgres, { holder: 'short', leaseMs: 0 });
+    const task = newTask();
+    const { id } = task;
+    const old = (await short.create({ scope: alice, agentVersion, task, request: {} }))!;
+    const { lease } = (await short.takeExpired(PLACES, 100)).find((claim) => claim.lease.taskId === id)!;
+    const write = (of: Lease, written: number) =>
+      short.append({ lease: of, written, events: [chunk(id, `${of.token}.${written}`)] });
+    const all = await Promise.all([write(old, 0), write(lease, 0), write(old, 1), write(lease, 1)]);
+
+    expect(all.map((committed) => committed?.events[0]?.seq)).toEqual([undefined, 2, undefined, 3]);
+    const parts = (await store.read(id, alice))?.task.artifacts[0]?.parts;
+    expect(parts?.map(({ content }) => content.value)).toEqual(['2.0', '2.1']);
+  });
+
   it('counts a crash, but neither a hand-over nor a wait for a place', async () => {
     const taken = async (id: string) =>
       (await rival.takeExpired(PLACES, 100)).find(({ lease }) => lease.taskId === id)!;
