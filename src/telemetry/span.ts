@@ -3,7 +3,7 @@ import {
   type Context,
   context,
   INVALID_SPAN_CONTEXT,
-  isSpanContextValid,
+  INVALID_TRACEID,
   propagation,
   ROOT_CONTEXT,
   type Span,
@@ -21,6 +21,7 @@ const tracer = trace.getTracer('parley');
  * of the process on Node 20, also where nothing is sampled; a string costs nothing.
  */
 
+const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})/;
 const UNRECORDED = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
 
 export interface SpanWish {
@@ -100,9 +101,8 @@ export function isFollowed(traceparent: string | undefined): traceparent is stri
 
 export function traceparentOf(span: Span): string | undefined {
   const { traceId, spanId, traceFlags } = span.spanContext();
-  return isSpanContextValid(span.spanContext())
-    ? `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
-    : undefined;
+  if (traceId === INVALID_TRACEID) return undefined;
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
 
 export const traceIdOf = (traceparent: string | undefined): string | undefined => traceparent?.split('-')[1];
@@ -116,9 +116,10 @@ export function traceHeaders(traceparent: string | undefined): Record<string, st
 
 /** The context of the span of that `traceparent`; the root where it is none. */
 function contextOf(traceparent: string | undefined): Context {
-  const [, traceId = '', spanId = '', flags = ''] = traceparent?.split('-') ?? [];
-  const spanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
-  return isSpanContextValid(spanContext) ? trace.setSpanContext(ROOT_CONTEXT, spanContext) : ROOT_CONTEXT;
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent ?? '') ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return ROOT_CONTEXT;
+  const traceFlags = Number.parseInt(flags, 16);
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
 }
 
 /** What a call comes in with: the span of the transport where that is instrumented, else what the caller sent. */
