@@ -2,6 +2,7 @@ import { setTimeout as after } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable, Logger, type MessageEvent } from '@nestjs/common';
 import { Config } from '../config/index.js';
 import { TaskStore, type WaitChange, WaitLog, type WaitQuery } from '../tasks/index.js';
+import { WaitWatch } from './wait.watch.js';
 import { resolvedEntry, waitingEntry } from './waiting.entry.js';
 
 const LOOK_MS = 500;
@@ -17,6 +18,7 @@ export class ApprovalStream implements BeforeApplicationShutdown {
   readonly #stop = new AbortController();
 
   constructor(
+    private readonly watch: WaitWatch,
     private readonly waits: WaitLog,
     private readonly tasks: TaskStore,
     private readonly config: Config,
@@ -33,11 +35,10 @@ export class ApprovalStream implements BeforeApplicationShutdown {
 
   async *#events(query: Wanted, from: number, reader: AbortSignal): AsyncIterable<MessageEvent> {
     const signal = AbortSignal.any([reader, this.#stop.signal]);
-    const notify = this.config.approvalWebhook !== undefined;
     let last = from;
     let quietSince = performance.now();
     while (!signal.aborted) {
-      await this.waits.look(notify);
+      await this.watch.look();
       const changes = await this.waits.changes({ ...query, after: last, limit: PAGE });
       for (const change of changes) {
         last = change.number;

@@ -3,14 +3,15 @@ import { testConfig } from '../../test/support/config.js';
 import { ConfigError } from '../config/index.js';
 import type { TaskStore, WaitLog } from '../tasks/index.js';
 import { ApprovalWebhook } from './approval.webhook.js';
+import type { WaitWatch } from './wait.watch.js';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 /** Nothing is told before the service has started. */
-const UNUSED = {} as WaitLog & TaskStore;
+const UNUSED = {} as WaitLog & TaskStore & WaitWatch;
 
 function start(url: string, env: Record<string, string> = {}): ApprovalWebhook {
   const given = { PARLEY_APPROVAL_WEBHOOK: url, PARLEY_APPROVAL_SECRET: SECRET, ...env };
-  return new ApprovalWebhook(testConfig(given), UNUSED, UNUSED);
+  return new ApprovalWebhook(testConfig(given), UNUSED, UNUSED, UNUSED);
 }
 
 describe('The address of the approval webhook', () => {

@@ -11,6 +11,7 @@ import {
 } from '../push/index.js';
 import { TaskStore, WaitLog, type WaitNotice } from '../tasks/index.js';
 import { noticeBody } from './approval.notice.js';
+import { WaitWatch } from './wait.watch.js';
 
 const LOOK_MS = 1_000;
 /** Notices of one look; they are few, and go out together. */
@@ -38,6 +39,7 @@ export class ApprovalWebhook implements OnApplicationBootstrap, OnModuleDestroy 
   /** @throws ConfigError where the address may not be posted to */
   constructor(
     private readonly config: Config,
+    private readonly watch: WaitWatch,
     private readonly waits: WaitLog,
     private readonly tasks: TaskStore,
   ) {
@@ -73,7 +75,7 @@ export class ApprovalWebhook implements OnApplicationBootstrap, OnModuleDestroy 
 
   /** True: there may be more. */
   async #tell(url: string): Promise<boolean> {
-    await this.waits.look(true);
+    await this.watch.look();
     const notices = await this.waits.notices(MOST, this.config.pushTimeoutMs + SLACK_MS);
     await Promise.all(notices.map((notice) => this.#post(url, notice)));
     return notices.length === MOST;

@@ -12,10 +12,11 @@ import { ErasureController } from './erasure.controller.js';
 import { KeyController } from './key.controller.js';
 import { LogController } from './log.controller.js';
 import { PushAlarm } from './push.alarm.js';
+import { WaitWatch } from './wait.watch.js';
 
 @Module({
   imports: [AuthModule, MessagingModule, PushModule, TasksModule],
-  providers: [ApprovalExpiry, ApprovalStream, ApprovalWebhook, PushAlarm],
+  providers: [ApprovalExpiry, ApprovalStream, ApprovalWebhook, PushAlarm, WaitWatch],
   controllers: [
     ApprovalController,
     DeliveryController,
