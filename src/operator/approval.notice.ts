@@ -1,5 +1,6 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Config } from '../config/index.js';
-import { TaskState } from '../protocol/index.js';
+import { type Task, TaskState } from '../protocol/index.js';
 import type { TurnClaim, WaitNotice } from '../tasks/index.js';
 import { askedBy, resolvedEntry, waitingEntry } from './waiting.entry.js';
 
@@ -18,8 +19,7 @@ export function noticeBody(
   const timestamp = new Date().toISOString();
   const state = found?.stored.task.status?.state;
   if (kind === 'resolved') {
-    const now = state === undefined ? 'gone' : nameOf(state);
-    const text = shown(`${agent} waits no longer: task ${taskId} is ${now}`);
+    const text = shown(`${agent} waits no longer: task ${taskId} is ${outcome(notice, found?.stored.task)}`);
     return JSON.stringify({ text, type: 'approval.resolved', timestamp, data: resolvedEntry(notice, state) });
   }
   if (!found) return undefined;
@@ -32,7 +32,13 @@ export function noticeBody(
   return JSON.stringify({ text, type: 'approval.waiting', timestamp, data: { ...entry, answerAt } });
 }
 
-const nameOf = (state: TaskState) => (TaskState[state] ?? '').toLowerCase().replaceAll('_', ' ');
+function outcome({ since }: WaitNotice, task: Task | undefined): string {
+  const { state, timestamp } = task?.status ?? {};
+  if (state === undefined || timestamp === undefined) return 'gone';
+  // An answered task keeps its status until its agent says more.
+  if (timestampMs(timestamp) === since) return 'answered';
+  return (TaskState[state] ?? '').toLowerCase().replaceAll('_', ' ');
+}
 
 /** Callers and agents write it: in a chat it must neither link nor call anybody (`<!channel>`). */
 function shown(text: string): string {

@@ -1,6 +1,7 @@
 import type { AgeRule } from '../config/index.js';
 import type { Postgres } from '../database/index.js';
 import type { TaskState } from '../protocol/index.js';
+import { WAITING } from './postgres-task.sql.js';
 import { type Overdue, type Removable, RetentionStore } from './retention.store.js';
 
 /** An arbitrary number that all replicas agree on. */
@@ -10,7 +11,6 @@ const BATCH = 500;
 const MOST_EVENTS = 20_000;
 
 const ENDED = 'state IN (3, 4, 5, 7)';
-const WAITING = 'state IN (6, 8)';
 const CHUNKY = `${ENDED} AND NOT compacted AND NOT direct AND version > 32`;
 
 /**

@@ -3,8 +3,13 @@ import { TaskState } from '../protocol/index.js';
 /** Terminal states as SQL: the last guard of "a terminal task never changes". */
 const ENDED = `(${[TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED].join(', ')})`;
 
-/** States in which a task waits for its caller or an approval. */
-const WAITING = `(${[TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED].join(', ')})`;
+const { INPUT_REQUIRED, AUTH_REQUIRED } = TaskState;
+
+/**
+ * A task that waits for its caller or an approval. One that was answered stays in INPUT_REQUIRED until its agent says
+ * more, but waits no longer: a turn has its lease. The first half is the condition of indexes.
+ */
+export const WAITING = `state IN (${INPUT_REQUIRED}, ${AUTH_REQUIRED}) AND (state = ${AUTH_REQUIRED} OR lease_until IS NULL)`;
 
 /** The running transaction, in numbers that grow. */
 const TRANSACTION = 'pg_current_xact_id()::text::bigint';
@@ -83,7 +88,7 @@ export const CREATED = 'SELECT id FROM tasks WHERE id = $1';
 
 /**
  * A message or approval for a task: appended, and the lease taken when no turn runs. $1 task, $2..$4 scope or
- * null, $5 states or null, $6 payload, $7 request, $8 key, $9 hash, $10 holder, $11 lease ms, $12 state,
+ * null, $5 states in which it waits or null, $6 payload, $7 request, $8 key, $9 hash, $10 holder, $11 lease ms, $12 state,
  * $13 status time, $14 the time that the status has to be of, or null. With a push config, LOCK comes before it in
  * the same transaction and ADD_PUSH after.
  */
@@ -91,7 +96,7 @@ export const DELIVER = `
 WITH old AS (
   SELECT id, lease_until IS NULL AS idle FROM tasks t
   WHERE id = $1 AND ($2::text IS NULL OR (organisation = $2 AND owner = $3 AND agent = $4)) AND NOT direct
-    AND state NOT IN ${ENDED} AND ($5::int[] IS NULL OR state = ANY($5))
+    AND state NOT IN ${ENDED} AND ($5::int[] IS NULL OR (state = ANY($5) AND ${WAITING}))
     AND ($14::timestamptz IS NULL OR status_at = $14)
   FOR UPDATE
 ), u AS (
@@ -232,7 +237,7 @@ WITH t AS (
     handovers = 0, lease_until = clock_timestamp() + $3 * interval '1 millisecond'
   WHERE id = $1 AND NOT direct AND state NOT IN ${ENDED} AND CASE WHEN $4::timestamptz IS NULL
     THEN lease_until IS NULL OR lease_until < clock_timestamp()
-    ELSE state IN ${WAITING} AND status_at = $4 END
+    ELSE ${WAITING} AND status_at = $4 END
   RETURNING *
 )
 SELECT ${CLAIM} FROM t ${TRIGGER}`;

@@ -1,12 +1,11 @@
 import type { Postgres } from '../database/index.js';
-import { TaskState } from '../protocol/index.js';
+import type { TaskState } from '../protocol/index.js';
 import { available } from './database.outage.js';
+import { WAITING } from './postgres-task.sql.js';
 import { type WaitChange, WaitLog, type WaitNotice, type WaitQuery } from './wait.log.js';
 
 /** An arbitrary number that all replicas agree on. */
 const LOCK = 7_292_541;
-/** As in the partial index of waiting tasks. */
-const WAITING = `state IN (${TaskState.INPUT_REQUIRED}, ${TaskState.AUTH_REQUIRED})`;
 
 /** How long an ended wait is kept for readers who come back. Clearing away costs an index scan of what is left. */
 const KEPT = `interval '7 days'`;
@@ -16,7 +15,7 @@ const END = `
 UPDATE waits w SET ended = nextval('wait_numbers'), ended_at = now(),
   due_at = CASE WHEN $1 AND told = 1 THEN now() ELSE due_at END
 WHERE ended IS NULL AND NOT EXISTS (
-  SELECT FROM tasks t WHERE t.id = w.task_id AND t.status_at = w.since AND t.${WAITING}
+  SELECT FROM tasks t WHERE t.id = w.task_id AND t.status_at = w.since AND ${WAITING}
 )`;
 
 const BEGIN = `

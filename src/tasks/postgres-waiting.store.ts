@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Postgres } from '../database/index.js';
-import { TaskState } from '../protocol/index.js';
+import { WAITING } from './postgres-task.sql.js';
 import { TaskStore } from './task.store.js';
 import { type WaitingQuery, WaitingStore, type WaitingTask } from './waiting.store.js';
 
-const WAITING = `
+const LIST = `
   SELECT id, status_at FROM tasks
-  WHERE state IN (${TaskState.INPUT_REQUIRED}, ${TaskState.AUTH_REQUIRED}) AND NOT direct
+  WHERE ${WAITING} AND NOT direct
     AND ($1::text IS NULL OR agent = $1)
     AND ($2::text IS NULL OR organisation = $2)
     AND ($3::smallint IS NULL OR state = $3)
@@ -26,7 +26,7 @@ export class PostgresWaitingStore extends WaitingStore {
   async waiting({ agent, organisation, state, after, limit }: WaitingQuery): Promise<WaitingTask[]> {
     const since = after && new Date(after.since);
     const { rows } = await this.postgres.query<{ id: string; status_at: Date }>({
-      text: WAITING,
+      text: LIST,
       values: [agent, organisation, state, since, after?.id, limit],
     });
     const tasks = await Promise.all(rows.map(({ id }) => this.store.find(id)));

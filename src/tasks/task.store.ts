@@ -103,7 +103,7 @@ export interface Delivery {
   readonly identity?: MessageIdentity;
   /** The owner for a caller's message; undefined for the operator, who may answer any task. */
   readonly scope?: TaskScope;
-  /** States in which the task takes it; default: every non-terminal one. */
+  /** States in which the task takes it, as long as it waits for somebody; default: every non-terminal one. */
   readonly states?: readonly TaskState[];
   /** The state that the event brings, with its time. */
   readonly state?: TaskState;

@@ -1,8 +1,10 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { authRequired, completed, inputRequired } from '../../src/agents/index.js';
-import { type Task, TaskState } from '../../src/protocol/index.js';
+import { Role, type Task, TaskState } from '../../src/protocol/index.js';
 import type { WaitLog, WaitNotice } from '../../src/tasks/index.js';
 import { PostgresWaitLog } from '../../src/tasks/postgres-wait.log.js';
+import { PostgresWaitingStore } from '../../src/tasks/postgres-waiting.store.js';
 import { call, House, type Replica, send, until } from '../support/house.js';
 
 let house: House;
@@ -185,6 +187,42 @@ describe('a notice of a wait', () => {
     await waits.look(true);
 
     expect(await waits.notices(10, 60_000)).toEqual([]);
+  });
+});
+
+describe('an answer', () => {
+  it('is one of all that come for one wait, and the last that anybody is asked for', async () => {
+    let goOn = () => {};
+    const gate = new Promise<void>((resolve) => (goOn = resolve));
+    const slow = house.replica({
+      script: async function* ({ history }) {
+        if (history.length === 1) return yield inputRequired('what?');
+        await gate;
+        yield completed();
+      },
+    });
+    const id = await slow.begin();
+    await until(async () => (await slow.read(id)).status!.state === TaskState.INPUT_REQUIRED);
+    await waits.look(false);
+    const answers = await Promise.allSettled(
+      ['ann', 'bob'].map((by) => slow.approvals.answer(id, { text: 'blue', by })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+
+    const late = slow.approvals.answer(id, { text: 'red', by: 'eve' });
+    await expect(late).rejects.toMatchObject({ kind: 'unsupportedOperation' });
+    // Retention leaves it alone, too, as old as the question may be.
+    expect(
+      await slow.store.acquire(id, timestampMs((await slow.read(id)).status!.timestamp!)),
+    ).toBeUndefined();
+    const listed = await new PostgresWaitingStore(slow.postgres, slow.store).waiting({ limit: 10 });
+    expect(listed).toEqual([]);
+    await waits.look(false);
+    expect(await changes()).toEqual([]);
+    expect((await slow.read(id)).status!.state).toBe(TaskState.INPUT_REQUIRED);
+    goOn();
+    await until(async () => (await slow.read(id)).status!.state === TaskState.COMPLETED);
+    expect((await slow.read(id)).history.filter(({ role }) => role === Role.USER)).toHaveLength(2);
   });
 });
 
