@@ -211,3 +211,7 @@ describe('The HTTP server', { timeout: 20_000 }, () => {
     expect((await raw(requestText('/jsonrpc', jsonRpc('a')))).status).toBe(200);
   });
 });
+
+it('HTTP gives a request, its body included, five minutes to arrive', () => {
+  expect(bindings.app.getHttpServer().requestTimeout).toBe(300_000);
+});

@@ -27,11 +27,15 @@ const LITERAL_VERB = {
   },
 };
 
+/** A body may be large and its way slow, but nobody holds a connection by sending a byte now and then. */
+const REQUEST_MS = 300_000;
+
 /** The HTTP server, to be given to `NestFactory.create` together with `bodyParser: false`. */
 export function httpAdapter({ trustedProxies, maxBodyBytes }: Config, tls?: TlsFiles): FastifyAdapter {
   const adapter = new FastifyAdapter({
     https: tls ? { ...tls.context, ...tls.handshake } : null,
     bodyLimit: maxBodyBytes,
+    requestTimeout: REQUEST_MS,
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: LONGEST_PARAMETER, constraints: { verb: LITERAL_VERB } },

@@ -27,6 +27,8 @@ export interface AgentSettings {
   readonly concurrency: number;
   /** Events in flight between the agent and the log before the agent has to wait. */
   readonly window: number;
+  /** Characters of JSON that a task may come to: it then takes no more messages, and a turn that goes on fails. */
+  readonly maxTaskSize: number;
   readonly crash: CrashPolicy;
   /** The same caller, messageId and content give the same task. */
   readonly idempotentSend: boolean;
@@ -53,6 +55,7 @@ export const AGENT_SETTINGS: AgentSettings = {
   cancelGraceMs: 5_000,
   concurrency: 1_000,
   window: 256,
+  maxTaskSize: 64 * 1024 * 1024,
   crash: { retries: 0 },
   idempotentSend: true,
   directReplies: false,

@@ -50,6 +50,9 @@ const Limits = z
       .optional()
       .describe('A blocking send returns the running task after this long.'),
     cancelGraceMs: whole(0, 600_000).optional().describe('Time for the agent to end when it is cancelled.'),
+    taskMib: whole(1, 256)
+      .optional()
+      .describe('Mebibytes that a task may come to, all of its messages and artifacts together.'),
   })
   .describe('Times in milliseconds.');
 

@@ -54,12 +54,15 @@ function extensionsOf({ extensions = [], backend }: AgentFile): AgentDefinition[
 
 type SkillFile = NonNullable<AgentFile['skills']>[number];
 
+const MIB = 1024 * 1024;
+
 function settingsOf({ limits, backend, ...file }: AgentFile): AgentSettings {
   const retries = file.crashRetries ?? (FOUND_AGAIN.has(backend.kind) ? RETRIES : 0);
   return {
     ...AGENT_SETTINGS,
     blockingCapMs: limits.blockingMs ?? AGENT_SETTINGS.blockingCapMs,
     inactivityMs: limits.inactivityMs ?? AGENT_SETTINGS.inactivityMs,
+    maxTaskSize: limits.taskMib === undefined ? AGENT_SETTINGS.maxTaskSize : limits.taskMib * MIB,
     cancelGraceMs: limits.cancelGraceMs ?? AGENT_SETTINGS.cancelGraceMs,
     concurrency: limits.concurrency ?? AGENT_SETTINGS.concurrency,
     crash: { retries },

@@ -15,6 +15,7 @@ export const REASONS = {
     code: 'AGENT_VERSION_GONE',
     text: 'The version of the agent that the task began on is no longer served.',
   },
+  taskTooLarge: { code: 'TASK_TOO_LARGE', text: 'The task has grown too large.' },
   waitedTooLong: { code: 'WAITED_TOO_LONG', text: 'Nobody answered in time what the task waited for.' },
   invalidAgentResponse: { code: 'INVALID_AGENT_RESPONSE', text: 'The agent gave no valid answer.' },
   replicaLost: { code: 'REPLICA_LOST', text: 'The service was interrupted while the agent was working.' },

@@ -78,7 +78,7 @@ export class Intake {
    *
    * @throws A2AError `taskNotFound`, `unsupportedOperation` (the task has ended; the version of the agent is gone or
    *   takes no new contexts), `contentTypeNotSupported`, `invalidParams` (another context or version; a messageId
-   *   used for other content), `permissionDenied`, `unavailable`
+   *   used for other content), `payloadTooLarge` (the task has grown too large), `permissionDenied`, `unavailable`
    */
   async accept(
     request: SendMessageRequest,
@@ -101,7 +101,8 @@ export class Intake {
       signal: call.signal,
       push,
     };
-    if (isClosed) return this.#refused(incoming, false);
+    if (isClosed) return this.#unlessKnown(incoming, takesNoContexts(agent));
+    if (before && isTooLarge(before, agent)) return this.#unlessKnown(incoming, tooLarge(before, agent));
     return before ? this.#followUp(incoming, before) : this.#newTask(incoming);
   }
 
@@ -126,7 +127,7 @@ export class Intake {
         return await this.#repeat(incoming);
       }
       countState(agent.id, TaskState.SUBMITTED);
-      const stored = { task, version: 1, agentVersion };
+      const stored = { task, version: 1, size: 0, agentVersion };
       const trigger = new StreamEvent(messageEvent(task.history[0]!), 1);
       const turn = this.runner.start({
         lease,
@@ -168,7 +169,8 @@ export class Intake {
       const delivered = await this.store.deliver({ taskId, event, request, identity, scope, push });
       if (delivered === 'duplicate' || !delivered) {
         void tail.return();
-        return await this.#refused(incoming, delivered === 'duplicate');
+        if (delivered === 'duplicate') return await this.#repeat(incoming);
+        return await this.#unlessKnown(incoming, hasEnded(taskId));
       }
       this.feed.publish(taskId, [delivered.event]);
       this.runner.deliver(taskId, delivered.event);
@@ -184,20 +186,11 @@ export class Intake {
     }
   }
 
-  /** A message that was not taken: a repeat, or the task has ended, or the agent takes no new contexts. */
-  async #refused(incoming: Incoming, duplicate: boolean): Promise<Accepted | Answered> {
-    const { identity, message, agent } = incoming;
-    if (duplicate || (identity && (await this.store.findMessage(identity.key))))
-      return this.#repeat(incoming);
-    throw message.taskId
-      ? new A2AError('unsupportedOperation', {
-          message: 'The task has ended and takes no more messages',
-          metadata: { taskId: message.taskId },
-        })
-      : new A2AError('unsupportedOperation', {
-          message: `Version ${agent.version} of the agent is being replaced and takes no new contexts`,
-          metadata: { agentVersion: agent.version },
-        });
+  /** A message that is not taken, unless it is a repeat of one that was. */
+  async #unlessKnown(incoming: Incoming, refusal: A2AError): Promise<Accepted | Answered> {
+    const { identity } = incoming;
+    if (identity && (await this.store.findMessage(identity.key))) return this.#repeat(incoming);
+    throw refusal;
   }
 
   /** The task that the same message made before, or the direct answer that it got. */
@@ -237,6 +230,28 @@ interface Incoming {
   readonly signal: AbortSignal;
   readonly push?: PushTarget;
 }
+
+const hasEnded = (taskId: string) =>
+  new A2AError('unsupportedOperation', {
+    message: 'The task has ended and takes no more messages',
+    metadata: { taskId },
+  });
+
+const takesNoContexts = ({ version }: AgentDefinition) =>
+  new A2AError('unsupportedOperation', {
+    message: `Version ${version} of the agent is being replaced and takes no new contexts`,
+    metadata: { agentVersion: version },
+  });
+
+/** What is read at once has to fit into memory, and into one string. */
+const isTooLarge = ({ task, size }: StoredTask, { settings }: AgentDefinition) =>
+  size > settings.maxTaskSize && !isTerminal(task.status!.state);
+
+const tooLarge = ({ task }: StoredTask, { settings }: AgentDefinition) =>
+  new A2AError('payloadTooLarge', {
+    message: 'The task has grown too large for more messages; begin a new one',
+    metadata: { taskId: task.id, limit: String(settings.maxTaskSize) },
+  });
 
 /** The state in which a task rests until somebody acts. */
 export function isAtRest(state: TaskState): boolean {

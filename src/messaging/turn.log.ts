@@ -1,5 +1,13 @@
 import type { AgentSettings } from '../agents/index.js';
-import { Role, type StreamResponse, type Task, TaskState } from '../protocol/index.js';
+import {
+  encodeMessageText,
+  Role,
+  type StreamEvent,
+  type StreamResponse,
+  type Task,
+  TaskSchema,
+  TaskState,
+} from '../protocol/index.js';
 import { isTerminal, TaskFold, type TurnClaim, type TurnWrite } from '../tasks/index.js';
 import { countState } from './task.metrics.js';
 import type { TurnServices } from './turn.services.js';
@@ -11,6 +19,11 @@ export type Ending = 'ended' | 'again' | 'gone';
 const FIRST_SNAPSHOT = 512;
 
 type Tail = Pick<TurnWrite, 'end' | 'direct'>;
+
+/** The task has outgrown what may be read at once. */
+export class TaskTooLarge extends Error {
+  override name = 'TaskTooLarge';
+}
 
 /**
  * A turn's way into the log: a bounded window of events in flight, the folded task for snapshots, the count
@@ -24,6 +37,8 @@ export class TurnLog {
   #inFlight = 0;
   #sinceSnapshot = 0;
   #snapshotGap = FIRST_SNAPSHOT;
+  /** Characters of JSON that the task comes to at most: artifacts that were replaced count until it is measured. */
+  #size: number;
   /** A message came between: the order of the log has to be read before the next snapshot. */
   #outdated = false;
   #lost = false;
@@ -40,6 +55,7 @@ export class TurnLog {
     this.#fold = new TaskFold(claim.stored.task);
     this.#seq = claim.stored.version;
     this.#written = claim.written;
+    this.#size = claim.stored.size;
   }
 
   get state(): TaskState {
@@ -115,6 +131,7 @@ export class TurnLog {
         return undefined;
       }
       this.services.feed.publish(this.claim.lease.taskId, committed.events);
+      this.#grow(committed.events);
       if (write.state !== undefined) countState(this.claim.scope.agent, write.state);
       // A message came between that nobody has told us of: another replica took it, or the news is on its way.
       if ((committed.events.at(-1)?.seq ?? expected) !== expected) this.#outdated = true;
@@ -128,6 +145,13 @@ export class TurnLog {
       this.#inFlight -= events.length;
       this.#roomMade?.();
     }
+  }
+
+  #grow(events: readonly StreamEvent[]): void {
+    for (const { json } of events) this.#size += json.length;
+    if (this.#size <= this.settings.maxTaskSize) return;
+    this.#size = encodeMessageText(TaskSchema, this.#fold.task).length;
+    if (this.#size > this.settings.maxTaskSize) this.#failed ??= new TaskTooLarge();
   }
 
   #next(events: readonly StreamResponse[], tail: Tail, snapshot: boolean): TurnWrite {
@@ -159,6 +183,7 @@ export class TurnLog {
     if (!now) return;
     this.#fold = new TaskFold(now.stored.task);
     this.#seq = now.stored.version;
+    this.#size = now.stored.size;
   }
 }
 

@@ -7,7 +7,7 @@ import { AgentOutput, InvalidAgentOutput } from './agent.output.js';
 import { REASONS, type Reason, reasonMetadata } from './failure.reason.js';
 import { RunningTurnContext } from './turn.context.js';
 import { TurnInbox } from './turn.inbox.js';
-import { type Ending, TurnLog } from './turn.log.js';
+import { type Ending, TaskTooLarge, TurnLog } from './turn.log.js';
 import type { TurnServices } from './turn.services.js';
 
 /** How often within the inactivity limit a turn looks for silence. */
@@ -251,6 +251,7 @@ export class Turn {
 
   #fault(error: unknown): StreamResponse {
     if (this.#cancelled) return this.#output.status(TaskState.CANCELED, undefined, this.#cancelled.metadata);
+    if (error instanceof TaskTooLarge) return this.#failure(REASONS.taskTooLarge);
     if (error instanceof AgentFailure) return this.#failure(REASONS.agentFailed, error.message);
     this.#warn('the agent failed', error);
     const invalid = error instanceof InvalidAgentOutput;

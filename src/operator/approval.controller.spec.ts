@@ -29,6 +29,7 @@ class ThreeWaiting extends WaitingStore {
     const all = [1, 2, 3].map((n) => ({
       task: create(TaskSchema, { id: `00000000-0000-4000-8000-00000000000${n}` }),
       version: 1,
+      size: 0,
       scope: { agent: 'echo', organisation: 'acme', owner: 'ann' },
       since: n * 1000,
     }));

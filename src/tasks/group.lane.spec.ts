@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { GroupLane } from './group.lane.js';
+import { GroupLane, type LaneLimits } from './group.lane.js';
 
 const LIMITS = { items: 100, size: 1_000 };
 
 /** A commit that the test lets through when it likes. */
-function gatedLane(limits = LIMITS) {
+function gatedLane(limits: LaneLimits = LIMITS) {
   const groups: number[][] = [];
   const gates: (() => void)[] = [];
   const lane = new GroupLane<number, string>(async (items) => {
@@ -54,6 +54,17 @@ describe('group commit', () => {
     }
     await Promise.all(all);
     expect(groups).toEqual([[1, 2], [3], [4], [5]]);
+  });
+
+  it('lets a slow group hold up the next ones only so long, where they need no order', async () => {
+    const { lane, groups, turn, open } = gatedLane({ ...LIMITS, overtakeMs: 5 });
+    const slow = lane.submit(1, 1);
+    await turn();
+    const rest = [2, 3].map((i) => lane.submit(i, 1));
+    await expect.poll(() => groups).toEqual([[1], [2, 3]]);
+    open();
+    open();
+    expect(await Promise.all([slow, ...rest])).toEqual(['done 1', 'done 2', 'done 3']);
   });
 
   it('lets one bad item spoil no other', async () => {

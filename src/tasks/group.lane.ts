@@ -9,6 +9,8 @@ export interface LaneLimits {
   readonly items: number;
   /** Bytes of one group, roughly. */
   readonly size: number;
+  /** Milliseconds after which a slow group holds up the next ones no more; without it they keep their order. */
+  readonly overtakeMs?: number;
 }
 
 /**
@@ -42,8 +44,19 @@ export class GroupLane<T, R> {
   }
 
   async #drain(): Promise<void> {
-    while (this.#waiting.length > 0) await this.#settle(this.#take());
+    while (this.#waiting.length > 0) await this.#patiently(this.#settle(this.#take()));
     this.#busy = false;
+  }
+
+  async #patiently(settled: Promise<void>): Promise<void> {
+    const { overtakeMs } = this.limits;
+    if (overtakeMs === undefined) return settled;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, overtakeMs);
+    });
+    await Promise.race([settled, late]);
+    clearTimeout(timer);
   }
 
   async #settle(group: readonly Waiting<T, R>[]): Promise<void> {

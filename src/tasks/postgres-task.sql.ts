@@ -153,17 +153,32 @@ FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
 JOIN tasks t ON t.id = r.id AND NOT t.direct AND (t.organisation, t.owner, t.agent)
   IS NOT DISTINCT FROM (r.organisation, coalesce(r.owner, t.owner), r.agent)`;
 
-export const READ_MANY = `
-SELECT t.version, t.snapshot, ${TAIL} FROM tasks t
-WHERE t.id = ANY($1::uuid[]) AND ${OWNED} ORDER BY t.created_at DESC, t.id DESC`;
+/** Bytes that the tasks of a page come to, all of which are in memory at once. */
+const PAGE_BYTES = 16 * 1024 * 1024;
+
+/** The first rows of a page: as many as its bytes allow, and at least one. `found` says how many there are. */
+const fitting = (page: string, order: string) => `
+SELECT * FROM (
+  SELECT page.*, count(*) OVER () AS found, row_number() OVER following AS place,
+    sum(coalesce(octet_length(snapshot::text), 0) + coalesce(octet_length(tail::text), 0)) OVER following AS bytes
+  FROM (${page}) AS page WINDOW following AS (ORDER BY ${order})
+) AS weighed WHERE place = 1 OR bytes <= ${PAGE_BYTES} ORDER BY ${order}`;
+
+export const READ_MANY = fitting(
+  `SELECT t.id, t.created_at, t.version, t.snapshot, ${TAIL} FROM tasks t
+  WHERE t.id = ANY($1::uuid[]) AND ${OWNED}`,
+  'created_at DESC, id DESC',
+);
 
 /** By the oldest task: the context stays with the version that it began on. */
 export const CONTEXT_VERSION = `
 SELECT t.agent_version FROM tasks t WHERE t.context_id = $1 AND ${SCOPE} ORDER BY t.created_at, t.id LIMIT 1`;
 
-export const CONTEXT = `
-SELECT t.version, t.snapshot, ${TAIL} FROM tasks t
-WHERE t.context_id = $1 AND ${SCOPE} ORDER BY t.created_at DESC, t.id DESC LIMIT $5`;
+export const CONTEXT = fitting(
+  `SELECT t.id, t.created_at, t.version, t.snapshot, ${TAIL} FROM tasks t
+  WHERE t.context_id = $1 AND ${SCOPE} ORDER BY t.created_at DESC, t.id DESC LIMIT $5`,
+  'created_at DESC, id DESC',
+);
 
 /** What a list may be narrowed to. */
 export type ListFilter = 'context_id' | 'state';
@@ -180,23 +195,26 @@ export function list(filters: readonly ListFilter[], isOfOne = true): string {
   const narrowed = filters.map((column, index) => ` AND t.${column} = $${8 + index}`).join('');
   const matches = `t.organisation = $1 AND ${ownerIs(isOfOne)} AND t.agent = $3 AND NOT t.direct
     AND t.status_at >= $4::timestamptz${narrowed}`;
-  return `
-WITH page AS (
+  const page = `
   SELECT t.id, t.version, t.status_at, t.snapshot, ${TAIL} FROM tasks t
   WHERE ${matches} AND (t.status_at, t.id) < ($5::timestamptz, $6::uuid)
-  ORDER BY t.status_at DESC, t.id DESC LIMIT $7
-)
+  ORDER BY t.status_at DESC, t.id DESC LIMIT $7`;
+  return `
 SELECT (SELECT count(*) FROM tasks t WHERE ${matches}) AS total, page.*
-FROM (SELECT 1) AS one LEFT JOIN page ON true
+FROM (SELECT 1) AS one LEFT JOIN (${fitting(page, 'status_at DESC, id DESC')}) AS page ON true
 ORDER BY page.status_at DESC, page.id DESC`;
 }
 
 /** $1..$3 reach, $4 and $5 the last row before, $6 limit. */
-export const changes = (isOfOne: boolean) => `
-SELECT t.id, t.changed, t.version, t.snapshot, ${TAIL} FROM tasks t
-WHERE t.organisation = $1 AND ${ownerIs(isOfOne)} AND t.agent = $3 AND NOT t.direct
-  AND (t.changed, t.id) > ($4::bigint, $5::uuid) AND t.changed < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
-ORDER BY t.changed, t.id LIMIT $6`;
+export const changes = (isOfOne: boolean) =>
+  fitting(
+    `SELECT t.id, t.changed, t.version, t.snapshot, ${TAIL} FROM tasks t
+  WHERE t.organisation = $1 AND ${ownerIs(isOfOne)} AND t.agent = $3 AND NOT t.direct
+    AND (t.changed, t.id) > ($4::bigint, $5::uuid)
+    AND t.changed < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+  ORDER BY t.changed, t.id LIMIT $6`,
+    'changed, id',
+  );
 
 export const EVENTS = `
 SELECT seq, payload FROM task_events WHERE task_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`;

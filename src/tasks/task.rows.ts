@@ -45,14 +45,15 @@ export interface EventRow {
 export function storedTask(row: TaskRow): StoredTask {
   const { version } = row;
   const agentVersion = row.agent_version ?? undefined;
+  const size = (row.snapshot?.length ?? 0) + (row.tail?.length ?? 0);
   const tail = row.tail ? (JSON.parse(row.tail) as JsonValue[]).map(toResponse) : [];
   if (row.snapshot && tail.length === 0) {
-    return { task: fromJson(TaskSchema, JSON.parse(row.snapshot)), version, agentVersion };
+    return { task: fromJson(TaskSchema, JSON.parse(row.snapshot)), version, size, agentVersion };
   }
   const start = row.snapshot ? fromJson(TaskSchema, JSON.parse(row.snapshot)) : firstTask(tail.shift());
   const fold = new TaskFold(start);
   for (const response of tail) fold.apply(response);
-  return { task: fold.task, version, agentVersion };
+  return { task: fold.task, version, size, agentVersion };
 }
 
 export function storedEvent(row: EventRow): StreamEvent {

@@ -123,6 +123,8 @@ export interface Delivered {
 export interface StoredTask {
   readonly task: Task;
   readonly version: number;
+  /** Characters of JSON that it was read from. */
+  readonly size: number;
   /** The version of the agent that the task began on, where it was asked for; tasks of old releases have none. */
   readonly agentVersion?: string;
 }
@@ -234,6 +236,7 @@ export abstract class TaskStore {
 
   /** The task with everything committed, or undefined where it is out of the caller's reach. One statement. */
   abstract read(taskId: string, scope: TaskReach): Promise<StoredTask | undefined>;
+  /** Fewer tasks than the limit where they are large, but at least one; so it is with all that answer several. */
   abstract list(query: TaskQuery): Promise<TaskPage>;
   /**
    * Tasks whose status changed after a position, in the order of the changes, none left out: a change shows

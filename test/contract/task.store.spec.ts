@@ -4,12 +4,20 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Postgres, SecretCipher } from '../../src/database/index.js';
 import {
+  MessageSchema,
   type StreamResponse,
   StreamResponseSchema,
   TaskSchema,
   TaskState,
 } from '../../src/protocol/index.js';
-import { type Lease, TaskFold, type TaskScope, type TaskStore } from '../../src/tasks/index.js';
+import {
+  type ChangePosition,
+  type Lease,
+  TaskFold,
+  type TaskQuery,
+  type TaskScope,
+  type TaskStore,
+} from '../../src/tasks/index.js';
 import { PostgresTaskStore } from '../../src/tasks/postgres-task.store.js';
 import { testConfig } from '../support/config.js';
 import { createDatabase, type TestDatabase } from '../support/postgres.js';
@@ -83,7 +91,7 @@ describe('a task store', () => {
   it('reads a new task as it was stored, for its owner alone', async () => {
     const task = newTask();
     await store.create({ scope: alice, agentVersion, task, request: {} });
-    expect(await store.read(task.id, alice)).toEqual({ task, version: 1, agentVersion });
+    expect(await store.read(task.id, alice)).toMatchObject({ task, version: 1, agentVersion });
     expect(await store.read(task.id, bob)).toBeUndefined();
     expect(await store.read(task.id, { ...alice, agent: 'other' })).toBeUndefined();
     expect(await store.read(task.id, { ...alice, organisation: '' })).toBeUndefined();
@@ -336,11 +344,11 @@ describe('a task store', () => {
     await store.append({ lease, written: 6, events: events.slice(6) });
     for (const event of events.slice(6)) fold.apply(event);
     const whole = await store.read(taskId, alice);
-    expect(whole).toEqual({ task: fold.task, version: 11, agentVersion });
+    expect(whole).toMatchObject({ task: fold.task, version: 11, agentVersion });
     await postgres.query({
       text: `UPDATE tasks SET snapshot = NULL, snapshot_seq = 0 WHERE id = '${taskId}'`,
     });
-    expect(await store.read(taskId, alice)).toEqual(whole);
+    expect(await store.read(taskId, alice)).toEqual({ ...whole, size: expect.any(Number) });
   });
 
   it('leaves out a snapshot that a message came before', async () => {
@@ -376,6 +384,36 @@ describe('a task store', () => {
     expect(found.map((stored) => stored?.task.id)).toEqual(
       reads.map(({ id, own, scope }) => (own === scope ? id : undefined)),
     );
+  });
+
+  it('gives fewer tasks at once where they are large, at least one and none twice', async () => {
+    const scope = { ...alice, agent: 'large' };
+    const contextId = randomUUID();
+    const ids: string[] = [];
+    for (const size of [6, 12, 6, 6]) {
+      const task = newTask(contextId, Date.now() + ids.length);
+      task.history = [create(MessageSchema, { messageId: 'm', parts: [text('x'.repeat(size << 20))] })];
+      await store.create({ scope, agentVersion, task, request: {} });
+      ids.push(task.id);
+    }
+    const newest = ids.toReversed();
+    const pages: string[][] = [];
+    for (let after: TaskQuery['after'], more = true; more; ) {
+      const page = await store.list({ scope, limit: 10, after });
+      expect(page.total).toBe(4);
+      const last = page.tasks.at(-1)!;
+      pages.push(page.tasks.map(({ task }) => task.id));
+      after = { statusAt: last.statusAt, id: last.task.id };
+      more = page.more;
+    }
+    expect(pages).toEqual([newest.slice(0, 2), [newest[2]], [newest[3]]]);
+    expect((await store.context(contextId, scope, 10)).map(({ id }) => id)).toEqual(newest.slice(0, 2));
+    expect((await store.readMany(ids, scope)).map(({ id }) => id)).toEqual(newest.slice(0, 2));
+    const changed = async (after?: ChangePosition) =>
+      (await store.changes({ scope, limit: 10, after })).tasks.map(({ task }) => task.id);
+    await expect.poll(() => changed()).toEqual([ids[0]]);
+    const { position } = await store.changes({ scope, limit: 10 });
+    await expect.poll(() => changed(position)).toEqual([ids[1]]);
   });
 
   it('lists newest status first, page by page, each task once', async () => {

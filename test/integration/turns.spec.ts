@@ -207,6 +207,44 @@ describe('a turn', () => {
     expect(await replica.read(task.id)).toEqual(task);
   });
 
+  it('fails when its task has grown too large to be read at once; what was replaced does not count', async () => {
+    const replica = open(
+      async function* () {
+        for (let n = 0; n < 100; n++)
+          yield artifact({ artifactId: 'one', parts: [textPart('x'.repeat(500))] });
+        yield working('still small');
+        for (;;) yield artifact({ artifactId: 'all', parts: [textPart('x'.repeat(500))] }, { append: true });
+      },
+      { maxTaskSize: 10_000, window: 4 },
+    );
+    const task = taskOf(await replica.service.sendMessage(send('go'), call()));
+    expect(stateOf(task)).toBe('FAILED');
+    expect(task.metadata).toEqual({ 'parley.dev/reason': 'TASK_TOO_LARGE' });
+    expect(task.artifacts.map(({ parts }) => parts.length)).toEqual([1, expect.any(Number)]);
+    expect(JSON.stringify(task.artifacts).length).toBeGreaterThan(9_000);
+  });
+
+  it('is not begun by a message to a task that is too large; a repeat of one that was taken is answered', async () => {
+    const replica = open(
+      async function* () {
+        yield inputRequired({ id: 'more', kind: 'text', text: 'More?' });
+      },
+      { maxTaskSize: 2_000 },
+    );
+    const { id } = taskOf(await replica.service.sendMessage(send('go'), call()));
+    const large = send('x'.repeat(2_000), { taskId: id });
+    await replica.service.sendMessage(large, call());
+    await expect(replica.service.sendMessage(send('on', { taskId: id }), call())).rejects.toMatchObject({
+      kind: 'payloadTooLarge',
+      metadata: { taskId: id, limit: '2000' },
+    });
+    expect(taskOf(await replica.service.sendMessage(large, call())).id).toBe(id);
+    expect(stateOf(await replica.cancel(id))).toBe('CANCELED');
+    await expect(replica.service.sendMessage(send('on', { taskId: id }), call())).rejects.toMatchObject({
+      kind: 'unsupportedOperation',
+    });
+  });
+
   it('ends a blocking send at the cap with the running task', async () => {
     const replica = open(
       async function* (turn) {
