@@ -35,10 +35,8 @@ export class HttpCaller extends Caller {
     return destroyed && !writableFinished;
   }
 
-  protected onGone(left: () => void): void {
-    this.reply.raw.once('close', () => {
-      if (this.gone) left();
-    });
+  protected onGone(look: () => void): void {
+    this.reply.raw.on('close', look);
   }
 
   /** Gives the whole answer at once. */

@@ -59,10 +59,11 @@ class ShownStream implements AsyncIterableIterator<readonly StreamEvent[]> {
     return this;
   }
 
-  async next(): Promise<IteratorResult<readonly StreamEvent[]>> {
-    const step = await this.#events.next();
-    if (step.done || step.value.every(({ extensions }) => extensions.length === 0)) return step;
-    return { done: false, value: step.value.map((event) => event.without(this.hidden)) };
+  next(): Promise<IteratorResult<readonly StreamEvent[]>> {
+    return this.#events.next().then((step) => {
+      if (step.done || step.value.every(({ extensions }) => extensions.length === 0)) return step;
+      return { done: false, value: step.value.map((event) => event.without(this.hidden)) };
+    });
   }
 
   async return(): Promise<IteratorResult<readonly StreamEvent[]>> {

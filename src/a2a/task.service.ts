@@ -47,7 +47,7 @@ import {
   TaskFeed,
   TaskStore,
 } from '../tasks/index.js';
-import { TaskStream } from './streaming/task.stream.js';
+import { closesStream, TaskStream } from './streaming/task.stream.js';
 import { viewOf } from './task.view.js';
 
 const PAGE_SIZE = 50;
@@ -77,7 +77,7 @@ export class TaskService implements A2AOperations {
       const { returnImmediately, historyLength } = request.configuration ?? {};
       const result = await (returnImmediately
         ? outcome.first()
-        : outcome.atRest(accepted.agent.settings.blockingCapMs));
+        : outcome.atRest(accepted.agent.settings.blockingCapMs, call.signal));
       return answer(isTask(result) ? viewOf(result, historyLength) : result);
     } finally {
       void outcome.return();
@@ -92,13 +92,13 @@ export class TaskService implements A2AOperations {
     try {
       const first = await outcome.first();
       if (!isTask(first)) return messageStream(first);
-      const closesAt = closingStates(agent, call);
+      const pauses = closingPauses(agent, call);
       const frame = taskFrame(viewOf(first, request.configuration?.historyLength), stored.version);
-      if (moved && closesAt(stateOf(first))) {
+      if (moved && closesStream(stateOf(first), pauses)) {
         await outcome.return();
         return only(frame);
       }
-      return new TaskStream([frame], { tail: outcome, closesAt, signal: call.signal });
+      return new TaskStream([frame], outcome, pauses);
     } catch (error) {
       void outcome.return();
       throw error;
@@ -144,22 +144,21 @@ export class TaskService implements A2AOperations {
   }
 
   async subscribeToTask({ id }: SubscribeToTaskRequest, call: CallContext): Promise<EventStream> {
-    const { signal } = call;
-    const tail = this.feed.follow(id, 0, signal);
+    const tail = this.feed.follow(id, 0);
     try {
       const stored = await this.#read(id, call);
       const { task, version } = stored;
       const seen = call.lastEventId;
-      const closesAt = closingStates(this.agents.get(call.agent, call.agentVersion)!, call);
+      const pauses = closingPauses(this.agents.get(call.agent, call.agentVersion)!, call);
       const resumes = seen !== undefined && seen < version;
       if (resumes && (await this.#keeps(id, seen))) {
-        return new TaskStream([], { tail: tail.seek(seen, version), closesAt, signal });
+        return new TaskStream([], tail.seek(seen, version), pauses);
       }
       if (isTerminal(stateOf(task))) {
         void tail.return();
         return resumes ? only(taskFrame(task, version)) : endedStream(stored, call);
       }
-      return new TaskStream([taskFrame(task, version)], { tail: tail.seek(version), closesAt, signal });
+      return new TaskStream([taskFrame(task, version)], tail.seek(version), pauses);
     } catch (error) {
       void tail.return();
       throw error;
@@ -218,13 +217,9 @@ function endedStream({ task, version }: StoredTask, call: CallContext): EventStr
   throw new A2AError('unsupportedOperation', { message, metadata: { taskId: task.id } });
 }
 
-/** 0.3 closes a stream at every interruption. */
-function closingStates(
-  { settings }: AgentDefinition,
-  { version }: CallContext,
-): (state: TaskState) => boolean {
-  const interrupted = version === '0.3' ? INTERRUPTED : settings.streamClosesAt;
-  return (state) => isTerminal(state) || interrupted.includes(state);
+/** The states beside the terminal ones that close a stream; in 0.3 every interruption. */
+function closingPauses({ settings }: AgentDefinition, { version }: CallContext): readonly TaskState[] {
+  return version === '0.3' ? INTERRUPTED : settings.streamClosesAt;
 }
 
 function isTask(result: Task | Message): result is Task {

@@ -98,7 +98,6 @@ export class Intake {
       scope,
       identity: agent.settings.idempotentSend ? identify(request, call) : undefined,
       request: turnRequest(request, call, agent),
-      signal: call.signal,
       push,
     };
     if (isClosed) return this.#unlessKnown(incoming, takesNoContexts(agent));
@@ -118,7 +117,7 @@ export class Intake {
   async #newTask(incoming: Incoming): Promise<Accepted | Answered> {
     const { scope, identity, request, agent, message, push } = incoming;
     const task = this.#submitted(message);
-    const tail = this.feed.follow(task.id, 1, incoming.signal);
+    const tail = this.feed.follow(task.id, 1);
     try {
       const agentVersion = agent.version;
       const lease = await this.store.create({ scope, agentVersion, task, request, identity, push });
@@ -164,7 +163,7 @@ export class Intake {
     const { scope, identity, request, agent, message, push } = incoming;
     const { id: taskId, contextId } = task;
     const event = messageEvent({ ...message, taskId, contextId });
-    const tail = this.feed.follow(taskId, 0, incoming.signal);
+    const tail = this.feed.follow(taskId, 0);
     try {
       const delivered = await this.store.deliver({ taskId, event, request, identity, scope, push });
       if (delivered === 'duplicate' || !delivered) {
@@ -194,14 +193,14 @@ export class Intake {
   }
 
   /** The task that the same message made before, or the direct answer that it got. */
-  async #repeat({ identity, scope, agent, signal }: Incoming): Promise<Accepted | Answered> {
+  async #repeat({ identity, scope, agent }: Incoming): Promise<Accepted | Answered> {
     const known = await this.store.findMessage(identity!.key);
     if (!known)
       throw new A2AError('aborted', { message: 'The message collided with another one', retryAfter: 1 });
     if (known.hash !== identity!.hash) {
       throw invalidField('message.messageId', 'was used before for a message with other content');
     }
-    const tail = this.feed.follow(known.taskId, 0, signal);
+    const tail = this.feed.follow(known.taskId, 0);
     const stored = await this.store.read(known.taskId, scope);
     if (stored) {
       const turn = this.runner.get(known.taskId);
@@ -227,7 +226,6 @@ interface Incoming {
   readonly scope: TaskScope;
   readonly identity?: MessageIdentity;
   readonly request: TurnRequest;
-  readonly signal: AbortSignal;
   readonly push?: PushTarget;
 }
 

@@ -41,18 +41,22 @@ export class Outcome implements AsyncIterableIterator<readonly StreamEvent[]> {
   }
 
   /**
-   * The task once it rests (ended, or waiting for somebody), or the direct reply. After `capMs` the running task.
+   * The task once it rests (ended, or waiting for somebody), or the direct reply. The running task after `capMs`,
+   * and when `signal` aborts.
    *
    * @throws A2AError `invalidAgentResponse` when the agent gave no answer
    */
-  async atRest(capMs: number): Promise<Task | Message> {
+  async atRest(capMs: number, signal: AbortSignal): Promise<Task | Message> {
     const { stored, moved, turn } = this.accepted;
     const fold = new TaskFold(stored.task);
     if (moved && isAtRest(fold.state)) return answered(fold.task);
+    const stop = () => void this.return();
     const cap = setTimeout(() => {
       turn?.announce();
-      void this.return();
+      stop();
     }, capMs);
+    signal.addEventListener('abort', stop);
+    if (signal.aborted) stop();
     try {
       for await (const batch of this) {
         for (const { response } of batch) {
@@ -65,7 +69,8 @@ export class Outcome implements AsyncIterableIterator<readonly StreamEvent[]> {
       return fold.task;
     } finally {
       clearTimeout(cap);
-      void this.return();
+      signal.removeEventListener('abort', stop);
+      stop();
     }
   }
 

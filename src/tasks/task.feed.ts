@@ -42,13 +42,10 @@ export class TaskFeed {
   /**
    * Every committed event after `seq`, in order, in batches. Following starts with the call, not with the
    * first `next`: follow, read the task, then {@link Tail.seek} its version, and nothing falls between. Ends
-   * when `signal` aborts or the iterator is returned. Errors: those of the store.
+   * when the iterator is returned, which is up to whoever has it. Errors: those of the store.
    */
-  follow(taskId: string, seq: number, signal?: AbortSignal): Tail {
-    const topic = this.#topic(taskId);
-    const { store } = this;
-    const tail = new Tail(topic, seq, { store, leave: (tail) => this.#leave(topic, tail), signal });
-    return tail;
+  follow(taskId: string, seq: number): Tail {
+    return new Tail(this.#topic(taskId), seq);
   }
 
   /** Tasks that are being followed. */
@@ -59,16 +56,15 @@ export class TaskFeed {
   #topic(taskId: string): Topic {
     let topic = this.#topics.get(taskId);
     if (!topic) {
-      topic = new Topic(taskId);
+      topic = new Topic(taskId, this.store, () => this.#forget(taskId));
       this.#topics.set(taskId, topic);
     }
     this.#poll ??= setInterval(() => void this.#pollQuiet(), POLL_MS).unref();
     return topic;
   }
 
-  #leave(topic: Topic, tail: Tail): void {
-    topic.tails.delete(tail);
-    if (topic.tails.size > 0 || !this.#topics.delete(topic.taskId)) return;
+  #forget(taskId: string): void {
+    this.#topics.delete(taskId);
     if (this.#topics.size > 0) return;
     clearInterval(this.#poll);
     this.#poll = undefined;
@@ -99,9 +95,12 @@ class Topic {
   #raisedAt = 0;
   #ring: StreamEvent[] = [];
   #heard = false;
-  readonly #waiting = new Set<() => void>();
 
-  constructor(readonly taskId: string) {}
+  constructor(
+    readonly taskId: string,
+    readonly store: Pick<TaskStore, 'events'>,
+    private readonly whenLeft: () => void,
+  ) {}
 
   get head(): number {
     return this.#head;
@@ -134,8 +133,7 @@ class Topic {
     if (seq <= this.#head) return;
     this.#head = seq;
     this.#raisedAt = performance.now();
-    for (const wake of this.#waiting) wake();
-    this.#waiting.clear();
+    for (const tail of this.tails) tail.wake();
   }
 
   /** The events after `seq` if memory still has them all. */
@@ -146,12 +144,8 @@ class Topic {
     return events.length > 0 ? events : undefined;
   }
 
-  onChange(wake: () => void): void {
-    this.#waiting.add(wake);
-  }
-
-  forget(wake: () => void): void {
-    this.#waiting.delete(wake);
+  leave(tail: Tail): void {
+    if (this.tails.delete(tail) && this.tails.size === 0) this.whenLeft();
   }
 }
 
@@ -159,13 +153,12 @@ function end(topic: Topic): void {
   for (const tail of topic.tails) void tail.return();
 }
 
-interface TailSource {
-  readonly store: Pick<TaskStore, 'events'>;
-  readonly leave: (tail: Tail) => void;
-  readonly signal?: AbortSignal;
-}
+type Batch = IteratorResult<readonly StreamEvent[]>;
 
-/** One reader of one task's log. Not a generator: `return` has to end a wait for the next event. */
+/**
+ * One reader of one task's log. Not a generator: `return` has to end a wait for the next event. While it waits
+ * there is one promise and no function that waits along, as there may be thousands of readers.
+ */
 export class Tail implements AsyncIterableIterator<readonly StreamEvent[]> {
   #done = false;
   #wake: (() => void) | undefined;
@@ -173,11 +166,8 @@ export class Tail implements AsyncIterableIterator<readonly StreamEvent[]> {
   constructor(
     private readonly topic: Topic,
     private seq: number,
-    private readonly from: TailSource,
   ) {
     topic.tails.add(this);
-    if (from.signal?.aborted) this.#finish();
-    else from.signal?.addEventListener('abort', this.#finish);
   }
 
   [Symbol.asyncIterator](): this {
@@ -191,46 +181,39 @@ export class Tail implements AsyncIterableIterator<readonly StreamEvent[]> {
     return this;
   }
 
-  async next(): Promise<IteratorResult<readonly StreamEvent[]>> {
-    while (!this.#done) {
-      if (this.topic.head <= this.seq) {
-        await this.#change();
-        continue;
-      }
-      const events =
-        this.topic.after(this.seq) ?? (await this.from.store.events(this.topic.taskId, this.seq, RING));
-      if (this.#done) break;
-      if (events.length === 0) {
-        await this.#change();
-        continue;
-      }
-      this.seq = events.at(-1)!.seq!;
-      measure('a2a.server.event.lag', secondsSince(this.topic.raisedAt), {});
-      return { done: false, value: events };
+  next(): Promise<Batch> {
+    if (this.#done) return this.return();
+    return this.topic.head > this.seq ? this.#read() : this.#change().then(() => this.next());
+  }
+
+  async return(): Promise<Batch> {
+    if (!this.#done) {
+      this.#done = true;
+      this.wake();
+      this.topic.leave(this);
     }
     return { done: true, value: undefined };
   }
 
-  async return(): Promise<IteratorResult<readonly StreamEvent[]>> {
-    this.#finish();
-    return { done: true, value: undefined };
+  /** There may be something new, or the end. */
+  wake(): void {
+    this.#wake?.();
+    this.#wake = undefined;
+  }
+
+  async #read(): Promise<Batch> {
+    const { taskId, store } = this.topic;
+    const events = this.topic.after(this.seq) ?? (await store.events(taskId, this.seq, RING));
+    if (events.length === 0) await this.#change();
+    if (this.#done || events.length === 0) return this.next();
+    this.seq = events.at(-1)!.seq!;
+    measure('a2a.server.event.lag', secondsSince(this.topic.raisedAt), {});
+    return { done: false, value: events };
   }
 
   #change(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
-      this.topic.onChange(resolve);
     });
   }
-
-  #finish = (): void => {
-    if (this.#done) return;
-    this.#done = true;
-    this.from.signal?.removeEventListener('abort', this.#finish);
-    if (this.#wake) {
-      this.topic.forget(this.#wake);
-      this.#wake();
-    }
-    this.from.leave(this);
-  };
 }

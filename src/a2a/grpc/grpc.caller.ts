@@ -11,7 +11,7 @@ export interface ServerCall {
   getPeer(): string;
   getAuthContext(): AuthContext;
   sendMetadata(metadata: Metadata): void;
-  once(event: 'cancelled', listener: () => void): unknown;
+  on(event: 'cancelled', listener: () => void): unknown;
 }
 
 /** The other end of a gRPC call. grpc-js says `cancelled` for a client that left and for a deadline that passed. */
@@ -39,7 +39,7 @@ export class GrpcCaller extends Caller {
     return this.call.cancelled;
   }
 
-  protected onGone(left: () => void): void {
-    this.call.once('cancelled', left);
+  protected onGone(look: () => void): void {
+    this.call.on('cancelled', look);
   }
 }

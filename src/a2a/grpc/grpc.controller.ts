@@ -45,9 +45,10 @@ export class GrpcController {
       if (!isStream(result)) return rpc.write(result, caller);
       const stream = grpc as ServerWritableStream<Request, Uint8Array>;
       const bytesOf = (event: StreamEvent) => rpc.event(event, caller);
-      const sink = new GrpcSink(stream, call.signal, bytesOf);
+      const sink = new GrpcSink(stream, call, bytesOf);
+      this.streams.deliver(call, result, sink);
       // Not awaited here, where all of the request would be kept until the stream ends.
-      return this.streams.deliver(call, result, sink).then(() => EMPTY);
+      return sink.ended.then(() => EMPTY);
     } catch (thrown) {
       const fault = this.faults.report(thrown, call ?? { caller, operation, binding: 'GRPC' });
       throw new RpcException(statusOf(fault, rpc.statuses[fault.error.kind]));

@@ -7,18 +7,20 @@ import {
   type OperationName,
   operationByMethod,
   type ProtocolVersion,
+  type StreamEvent,
   versionAsked,
 } from '../../protocol/index.js';
 import type { Call, Destination } from '../call.js';
+import type { JsonRpcDialect } from '../dialect.js';
 import { Dispatcher, isStream } from '../dispatcher.js';
 import { type Fault, Faults } from '../faults.js';
 import { JsonBody } from '../http.body.js';
 import { HttpCaller } from '../http.caller.js';
-import { OpenStreams, SseSink } from '../streaming/index.js';
+import { OpenStreams, type SseFrames, SseSink } from '../streaming/index.js';
 import { v03JsonRpc } from '../v03/index.js';
 import { idText, readEnvelope } from './envelope.js';
 import { jsonRpc } from './jsonrpc.dialect.js';
-import { aroundResult, errorAnswer, errorText, JSON_TYPE } from './response.js';
+import { errorAnswer, errorText, JSON_TYPE, resultText } from './response.js';
 
 const PATHS = ['/jsonrpc', '/agents/:agent/jsonrpc', '/agents/:agent/versions/:version/jsonrpc'];
 const ACCEPTED: ReadonlySet<string> = new Set([JSON_TYPE]);
@@ -54,15 +56,11 @@ export class JsonRpcController {
       call = await this.dispatcher.admit({ ...destination, operation });
       const message = method.read(params);
       const result = await this.dispatcher.perform(call, message);
-      const around = aroundResult(id);
       if (isStream(result)) {
-        const error = (fault: Fault) => errorText(id, fault);
-        const frames = { ...around, event: dialect.event, error };
-        // Not awaited: nothing of the request need be kept until the stream ends.
-        void this.streams.deliver(call, result, new SseSink(reply, call, frames));
+        this.streams.deliver(call, result, new SseSink(reply, call, new ResponseFrames(dialect, id)));
         return;
       }
-      const text = around.before + method.write(result, message) + around.after;
+      const text = resultText(id, method.write(result, message));
       caller.answer({ status: 200, type: JSON_TYPE, headers: call.reply, body: text });
     } catch (thrown) {
       const fault = this.faults.report(thrown, call ?? { caller, operation, binding: 'JSONRPC', agent });
@@ -83,6 +81,22 @@ export class JsonRpcController {
       });
     }
     throw new A2AError('methodNotFound', { metadata: { method: excerpt(method) } });
+  }
+}
+
+/** A stream is a row of responses to the same request. */
+class ResponseFrames implements SseFrames {
+  constructor(
+    private readonly dialect: JsonRpcDialect,
+    private readonly id: string,
+  ) {}
+
+  event(event: StreamEvent): string {
+    return resultText(this.id, this.dialect.event(event));
+  }
+
+  error(fault: Fault): string {
+    return errorText(this.id, fault);
   }
 }
 

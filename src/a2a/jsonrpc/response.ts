@@ -4,8 +4,8 @@ import type { HttpAnswer } from '../http.caller.js';
 
 export const JSON_TYPE = 'application/json';
 
-/** The text before and after a result, which is put in between as it is. `id` is JSON text. */
-export const aroundResult = (id: string) => ({ before: `{"jsonrpc":"2.0","id":${id},"result":`, after: '}' });
+/** `id` and `result` are JSON text, which is put in as it is. */
+export const resultText = (id: string, result: string) => `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
 
 export function errorText(id: string, { error, traceId }: Fault): string {
   return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(toJsonRpcError(error, traceId))}}`;

@@ -4,12 +4,13 @@ import { RouteConstraints } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { HttpInput, StreamEvent } from '../../protocol/index.js';
 import type { Call, Destination } from '../call.js';
+import type { Caller } from '../caller.js';
 import type { RestOperation } from '../dialect.js';
 import { Dispatcher, isStream } from '../dispatcher.js';
 import { type Fault, Faults } from '../faults.js';
 import { JsonBody } from '../http.body.js';
 import { HttpCaller } from '../http.caller.js';
-import { OpenStreams, SseSink } from '../streaming/index.js';
+import { OpenStreams, type SseFrames, SseSink } from '../streaming/index.js';
 import { REST_TYPE } from './rest.error.js';
 import { REST_BASES, REST_OPERATIONS } from './rest.routes.js';
 
@@ -47,14 +48,7 @@ export class RestController {
       const message = route.read(input, caller);
       const result = await this.dispatcher.perform(call, message);
       if (isStream(result)) {
-        const frames = {
-          before: '',
-          after: '',
-          event: (event: StreamEvent) => route.event(event, caller),
-          error: (fault: Fault) => route.error(fault).body,
-        };
-        // Not awaited: nothing of the request need be kept until the stream ends.
-        void this.streams.deliver(call, result, new SseSink(reply, call, frames));
+        this.streams.deliver(call, result, new SseSink(reply, call, new RestFrames(route, caller)));
         return;
       }
       caller.answer({ status: 200, type, headers: call.reply, body: route.write(result, message, caller) });
@@ -62,6 +56,21 @@ export class RestController {
       const place = call ?? { caller, operation, binding: 'HTTP+JSON', agent };
       caller.answer(route.error(this.faults.report(thrown, place)));
     }
+  }
+}
+
+class RestFrames implements SseFrames {
+  constructor(
+    private readonly route: RestOperation,
+    private readonly caller: Caller,
+  ) {}
+
+  event(event: StreamEvent): string {
+    return this.route.event(event, this.caller);
+  }
+
+  error(fault: Fault): string {
+    return this.route.error(fault).body;
   }
 }
 

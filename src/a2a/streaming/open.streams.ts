@@ -6,7 +6,7 @@ import type { Call } from '../call.js';
 import { endSpan } from '../call.span.js';
 import { Faults } from '../faults.js';
 import { Heartbeat } from './heartbeat.js';
-import { pump } from './pump.js';
+import { type Failure, Pump } from './pump.js';
 import type { Sink } from './sink.js';
 import { StreamCut } from './task.stream.js';
 
@@ -29,27 +29,28 @@ export class OpenStreams implements BeforeApplicationShutdown {
     return this.#calls.size;
   }
 
-  /** Carries a stream to its reader until one of them ends. Never rejects. */
-  async deliver(call: Call, stream: EventStream, sink: Sink): Promise<void> {
+  /** Carries a stream to its reader until one of them ends, and then ends the sink. */
+  deliver(call: Call, stream: EventStream, sink: Sink): void {
     this.#calls.add(call);
-    if (this.#goingDown) call.caller.dismiss();
     this.#heartbeat.add(sink);
     const longest = this.#longest(call);
-    try {
-      await pump(stream, sink, call.signal);
-      endSpan(call);
-      if (this.#goingDown && call.signal.aborted) sink.leave();
-      else sink.end();
-    } catch (thrown) {
-      const cut = thrown instanceof StreamCut;
-      endSpan(call, cut ? undefined : thrown);
-      if (cut) sink.leave();
-      else sink.fail(this.faults.report(thrown, call));
-    } finally {
-      this.#heartbeat.remove(sink);
+    const pump = new Pump(stream, sink, (failure) => {
       clearTimeout(longest);
+      this.#heartbeat.remove(sink);
       this.#calls.delete(call);
-    }
+      this.#end(call, sink, failure);
+    });
+    if (this.#goingDown) call.caller.dismiss();
+    call.caller.onOver(() => pump.stop());
+    pump.start();
+  }
+
+  #end(call: Call, sink: Sink, failure: Failure | undefined): void {
+    const cut = failure?.thrown instanceof StreamCut;
+    endSpan(call, cut ? undefined : failure?.thrown);
+    if (failure && !cut) sink.fail(this.faults.report(failure.thrown, call));
+    else if (cut || (this.#goingDown && call.caller.over)) sink.leave();
+    else sink.end();
   }
 
   /** Ends a stream of 0.3 whose time is over; its task goes on. */

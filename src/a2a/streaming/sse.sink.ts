@@ -5,11 +5,8 @@ import type { Call } from '../call.js';
 import type { Fault } from '../faults.js';
 import { drained, type Sink } from './sink.js';
 
-/** How a binding dresses the events. */
+/** What a binding writes in its `data:` lines. */
 export interface SseFrames {
-  /** Text before and after each event's JSON, within its `data:` line. */
-  readonly before: string;
-  readonly after: string;
   /** An event's JSON, on one line. */
   event(event: StreamEvent): string;
   /** The binding's own error body, on one line. */
@@ -32,28 +29,26 @@ const PART = 64 * 1024;
  */
 export class SseSink implements Sink {
   readonly #response: ServerResponse;
-  readonly #signal: AbortSignal;
 
   /** Answers 200 at once, without waiting for an event. */
   constructor(
     reply: FastifyReply,
-    call: Call,
+    private readonly call: Call,
     private readonly frames: SseFrames,
   ) {
-    this.#signal = call.signal;
     this.#response = reply.hijack().raw;
     this.#response.writeHead(200, { ...Object.fromEntries(call.reply), ...HEADERS });
     this.#response.flushHeaders();
   }
 
   async write(batch: readonly StreamEvent[]): Promise<void> {
-    const { before, after } = this.frames;
     let text = '';
     for (const event of batch) {
       if (event.seq !== undefined) text += `id: ${event.seq}\n`;
-      text += `data: ${before}${this.frames.event(event)}${after}\n\n`;
+      text += `data: ${this.frames.event(event)}\n\n`;
       if (text.length < PART) continue;
       await this.#send(text);
+      if (this.call.caller.over) return;
       text = '';
     }
     if (text !== '') await this.#send(text);
@@ -78,6 +73,6 @@ export class SseSink implements Sink {
   }
 
   async #send(text: string): Promise<void> {
-    if (!this.#response.write(text)) await drained(this.#response, this.#signal);
+    if (!this.#response.write(text)) await drained(this.#response, this.call.signal);
   }
 }
