@@ -3,7 +3,7 @@ import { AgentRegistry } from '../agents/index.js';
 import { Config } from '../config/index.js';
 import { EventBus, TaskFeed, TaskStore, type TurnClaim } from '../tasks/index.js';
 import { count } from '../telemetry/index.js';
-import { REASONS } from './failure.reason.js';
+import { REASONS, type Reason } from './failure.reason.js';
 import { TaskCloser } from './task.closer.js';
 import { TurnRunner } from './turn.runner.js';
 
@@ -15,7 +15,8 @@ const BATCH = 20;
  *
  *   held --heartbeat answers--> held     --heartbeat does not know it--> lost: the turn is dropped
  *   expired --taken over--> cancelled where that was asked; run again after a hand-over, and after a crash while
- *                           the agent's policy allows; else failed with the reason
+ *                           the agent's policy allows; else failed with the reason, also where nobody has served
+ *                           its agent, or its version, for long
  */
 @Injectable()
 export class LeaseKeeper implements OnApplicationBootstrap, OnModuleDestroy {
@@ -82,9 +83,13 @@ export class LeaseKeeper implements OnApplicationBootstrap, OnModuleDestroy {
       LOG.warn({ message: 'turn taken over', task: claim.lease.taskId, attempt: claim.attempt, rerun });
     }
     if (claim.cancelRequested) await this.closer.cancel(claim);
-    // Where there is no agent, the runner fails the task for that.
-    else if (rerun || !agent) this.runner.start(claim);
+    else if (!agent) await this.closer.fail(claim, this.#gone(claim));
+    else if (rerun) this.runner.start(claim);
     else await this.closer.fail(claim, REASONS.replicaLost);
+  }
+
+  #gone({ scope }: TurnClaim): Reason {
+    return this.agents.get(scope.agent) ? REASONS.agentVersionGone : REASONS.agentGone;
   }
 
   /**

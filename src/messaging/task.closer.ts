@@ -46,7 +46,7 @@ export class TaskCloser {
       state,
       statusAt: this.clock.now(),
       snapshot: { task: fold.task, seq: stored.version + 1 },
-      end: { read: stored.version },
+      end: { read: stored.version, forgetsHeaders: true },
     });
     if (!committed) return;
     this.feed.publish(lease.taskId, committed.events);

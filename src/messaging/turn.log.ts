@@ -8,7 +8,7 @@ import {
   TaskSchema,
   TaskState,
 } from '../protocol/index.js';
-import { isTerminal, TaskFold, type TurnClaim, type TurnWrite } from '../tasks/index.js';
+import { isTerminal, TaskFold, type TurnClaim, type TurnEnd, type TurnWrite } from '../tasks/index.js';
 import { countState } from './task.metrics.js';
 import type { TurnServices } from './turn.services.js';
 
@@ -87,13 +87,18 @@ export class TurnLog {
   /** The event that ends the turn: terminal, or INPUT_REQUIRED. */
   async end(event: StreamResponse, read: number): Promise<Ending> {
     await this.#catchUp();
-    return this.#finish([event], { end: { read } });
+    return this.#finish([event], { end: this.#reading(read) });
   }
 
   /** Ends the turn as it stands (an approval is awaited). */
   async rest(read: number): Promise<Ending> {
     await this.#catchUp();
-    return this.#finish([], { end: { read } });
+    return this.#finish([], { end: this.#reading(read) });
+  }
+
+  #reading(read: number): TurnEnd {
+    const { forwardHeaders } = this.settings;
+    return { read, forgetsHeaders: forwardHeaders.length > 0 || this.claim.request.headers !== undefined };
   }
 
   /** Ends the task by the service's own status event, whatever waits. */
@@ -106,7 +111,7 @@ export class TurnLog {
   async reply(event: StreamResponse): Promise<Ending> {
     this.direct = true;
     if (event.payload.case === 'message') event.payload.value.taskId = '';
-    return this.#finish([event], { end: { read: this.#seq }, direct: true });
+    return this.#finish([event], { end: this.#reading(this.#seq), direct: true });
   }
 
   async #finish(events: readonly StreamResponse[], tail: Tail): Promise<Ending> {

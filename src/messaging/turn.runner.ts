@@ -1,3 +1,4 @@
+import { setTimeout as after } from 'node:timers/promises';
 import type { JsonObject } from '@bufbuild/protobuf';
 import { Injectable, Logger } from '@nestjs/common';
 import { type AgentDefinition, AgentRegistry, majorOf } from '../agents/index.js';
@@ -13,10 +14,11 @@ import {
   type TurnClaim,
 } from '../tasks/index.js';
 import { observe } from '../telemetry/index.js';
-import { REASONS } from './failure.reason.js';
-import { TaskCloser } from './task.closer.js';
 import { Turn } from './turn.js';
 import { TurnSpan } from './turn.span.js';
+
+const HAND_OVER_TRIES = 5;
+const HAND_OVER_PAUSE_MS = 500;
 
 /** A turn of this replica: running, or waiting for a free place. */
 interface Place {
@@ -44,7 +46,6 @@ export class TurnRunner {
     private readonly feed: TaskFeed,
     private readonly clock: Clock,
     private readonly ids: Ids,
-    private readonly closer: TaskCloser,
     private readonly bus: EventBus,
   ) {
     bus.listen((heard) => {
@@ -62,17 +63,12 @@ export class TurnRunner {
 
   /**
    * Starts the claimed turn and returns at once. Undefined: it does not run here. It was given back for want of
-   * a place, or its agent is served nowhere and the task is closed.
+   * a place, or since other replicas alone serve its agent, or its version.
    */
   start(claim: TurnClaim): Turn | undefined {
     const { scope, agentVersion } = claim;
     const agent = this.agents.heir(scope.agent, agentVersion);
-    if (!agent) {
-      const isServed = this.agents.get(scope.agent) !== undefined;
-      void this.closer.fail(claim, isServed ? REASONS.agentVersionGone : REASONS.agentGone);
-      return undefined;
-    }
-    if (!this.#hasPlace(agent)) {
+    if (!agent || !this.#hasPlace(agent)) {
       void this.#giveBack(claim.lease);
       return undefined;
     }
@@ -132,12 +128,21 @@ export class TurnRunner {
     await this.#idle(ms);
     const turns = [...this.#places.values()];
     if (turns.length === 0) return;
-    await this.store.release(
-      turns.map(({ lease }) => lease),
-      true,
-    );
+    // Agents first: as busy as they may be, they must not keep the database from hearing of it.
     for (const { turn } of turns) turn.loseLease();
+    await this.#handOver(turns.map(({ lease }) => lease));
     this.bus.tell({ kind: 'turn' });
+  }
+
+  /** What is not handed over counts as a crash, which many an agent does not survive. */
+  async #handOver(leases: readonly Lease[], tries = HAND_OVER_TRIES): Promise<void> {
+    try {
+      await this.store.release(leases, true);
+    } catch (error) {
+      if (tries <= 1) throw error;
+      await after(HAND_OVER_PAUSE_MS);
+      await this.#handOver(leases, tries - 1);
+    }
   }
 
   /** The leases to keep alive. */
@@ -179,7 +184,6 @@ export class TurnRunner {
       for (let now: Place | undefined = place; now; ) {
         const { turn, span }: Place = now;
         const again: boolean = await span.around(turn);
-        if (turn.claim.request.headers) await this.store.forgetHeaders(lease.taskId);
         now = again ? await this.#next(lease, agent) : undefined;
       }
     } catch (error) {

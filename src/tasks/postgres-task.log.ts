@@ -8,7 +8,7 @@ import {
 } from '../protocol/index.js';
 import { inChildSpan, isFollowed, measure, secondsSince } from '../telemetry/index.js';
 import { GroupLane } from './group.lane.js';
-import { COMMIT, CREATED, WRITTEN } from './postgres-task.sql.js';
+import { COMMIT, COMMIT_AND_FORGET, CREATED, WRITTEN } from './postgres-task.sql.js';
 import type { Committed, Lease, NewTask, TurnWrite } from './task.store.js';
 import { TurnRequestText } from './turn.request.text.js';
 
@@ -111,7 +111,7 @@ export class PostgresTaskLog {
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       try {
         const values = group.values();
-        return (await this.postgres.query<CommitRow>({ name: 'commit', text: COMMIT, values })).rows;
+        return (await this.postgres.query<CommitRow>({ ...group.statement, values })).rows;
       } catch (error) {
         if (!(error instanceof DatabaseUnavailable) || !group.hasWrites) throw error;
         if (performance.now() + pause > deadline) throw error;
@@ -164,6 +164,7 @@ interface MergedWrite {
   statusAt?: number;
   direct?: boolean;
   read?: number;
+  forgets?: boolean;
   snapshot?: { readonly json: string; readonly seq: number; readonly base: number };
 }
 
@@ -193,6 +194,13 @@ class Group {
     return this.#merged.size > 0;
   }
 
+  get statement() {
+    const forgets = [...this.#merged.values()].some((merged) => merged.forgets);
+    return forgets
+      ? { name: 'commit-and-forget', text: COMMIT_AND_FORGET }
+      : { name: 'commit', text: COMMIT };
+  }
+
   /** What the writes of a lease have become; undefined where a newer lease writes. */
   merged({ taskId, token }: Lease): MergedWrite | undefined {
     const merged = this.#merged.get(taskId)!;
@@ -216,6 +224,7 @@ class Group {
     for (const text of json)
       this.#events.push(`{"id":"${taskId}","ord":${++merged.count},"payload":${text}}`);
     merged.read = write.end?.read;
+    merged.forgets = write.end?.forgetsHeaders;
     merged.state = write.state ?? merged.state;
     merged.statusAt = write.statusAt ?? merged.statusAt;
     merged.direct = write.direct ?? merged.direct;
@@ -229,7 +238,8 @@ class Group {
 const traceparentOf = (item: Item): string | undefined =>
   'create' in item ? item.create.request.traceparent : item.append.write.traceparent;
 
-function writeJson({ lease, written, count, state, statusAt, direct, read, snapshot }: MergedWrite): string {
+function writeJson(merged: MergedWrite): string {
+  const { lease, written, count, state, statusAt, direct, read, forgets, snapshot } = merged;
   const row = JSON.stringify({
     id: lease.taskId,
     token: lease.token,
@@ -239,6 +249,7 @@ function writeJson({ lease, written, count, state, statusAt, direct, read, snaps
     status_at: statusAt === undefined ? undefined : new Date(statusAt),
     direct,
     read,
+    forgets,
     snapshot_seq: snapshot?.seq,
     snapshot_base: snapshot?.base,
   });

@@ -29,10 +29,11 @@ const OWNED = `(t.organisation, t.owner, t.agent) IS NOT DISTINCT FROM ($2::text
  * given here, under the row's lock, so that a turn and a caller's message can write to one task at the same time. `lease_writes`
  * makes a write that is repeated after a broken connection find nothing to do.
  */
-export const COMMIT = `
+const commit = (more = '') => `
 WITH w AS (
   SELECT * FROM json_to_recordset($1::json) AS w(id uuid, token bigint, written bigint, n int, state smallint,
-    status_at timestamptz, snapshot json, snapshot_seq bigint, snapshot_base bigint, read bigint, direct boolean)
+    status_at timestamptz, snapshot json, snapshot_seq bigint, snapshot_base bigint, read bigint, direct boolean,
+    forgets boolean)
 ), u AS (
   UPDATE tasks t SET
     version = t.version + w.n,
@@ -75,8 +76,16 @@ WITH w AS (
   FROM json_to_recordset($4::json)
     AS p(task_id uuid, id text, url text, host text, secret text, version text, extensions text[])
   JOIN ct ON ct.id = p.task_id
-)
+)${more}
 SELECT id, version, ended, push FROM u UNION ALL SELECT id, 1, false, false FROM ct`;
+
+export const COMMIT = commit();
+
+/** The same, where turns that end take callers' headers away. Only deliveries carry a request. */
+export const COMMIT_AND_FORGET = commit(`, f AS (
+  UPDATE task_events e SET request = (e.request::jsonb - 'headers')::json FROM w JOIN u ON u.id = w.id
+  WHERE w.forgets AND e.task_id = u.id AND e.request -> 'headers' IS NOT NULL AND (u.ended OR e.seq <= w.read)
+)`);
 
 /** Where a write stands whose commit was not heard of: $1 task, $2 token. Only deliveries carry a request. */
 export const WRITTEN = `
@@ -310,11 +319,5 @@ WHERE t.id = h.id AND t.lease_token = h.token AND t.lease_until IS NOT NULL`;
 /** Only deliveries carry a request. */
 export const DELIVERIES = `
 SELECT seq, payload FROM task_events WHERE task_id = $1 AND seq > $2 AND request IS NOT NULL ORDER BY seq`;
-
-/** Of turns that have ended: $1 task. Only deliveries carry a request. */
-export const FORGET_HEADERS = `
-UPDATE task_events e SET request = (e.request::jsonb - 'headers')::json FROM tasks t
-WHERE t.id = $1 AND e.task_id = t.id AND e.request -> 'headers' IS NOT NULL
-  AND (t.lease_until IS NULL OR e.seq <= t.read_seq)`;
 
 export const PAGE_SECRET = `SELECT value FROM deployment_secrets WHERE name = 'page-token'`;

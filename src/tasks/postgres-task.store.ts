@@ -312,10 +312,6 @@ export class PostgresTaskStore extends TaskStore {
     return claims.filter((claim) => claim !== undefined);
   }
 
-  async forgetHeaders(taskId: string): Promise<void> {
-    await this.#rows({ name: 'forget-headers', text: sql.FORGET_HEADERS, values: [taskId] });
-  }
-
   async deliveries(taskId: string, seq: number): Promise<StreamEvent[]> {
     return (
       await this.#rows<EventRow>({ name: 'deliveries', text: sql.DELIVERIES, values: [taskId, seq] })

@@ -70,6 +70,12 @@ export interface NewTask {
   readonly push?: PushTarget;
 }
 
+export interface TurnEnd {
+  readonly read: number;
+  /** Takes the callers' headers away from the requests that it has served: all of them, or up to `read`. */
+  readonly forgetsHeaders?: boolean;
+}
+
 /** The runner's events, in order, under its lease. */
 export interface TurnWrite {
   readonly lease: Lease;
@@ -84,7 +90,7 @@ export interface TurnWrite {
   /** The folded task after the events, valid only if the last of them gets number `seq`. */
   readonly snapshot?: { readonly task: Task; readonly seq: number };
   /** Ends the turn unless a message after number `read` waits. */
-  readonly end?: { readonly read: number };
+  readonly end?: TurnEnd;
   /** The turn answered with a direct Message: the task is not shown to anybody. */
   readonly direct?: boolean;
 }
@@ -276,8 +282,6 @@ export abstract class TaskStore {
   abstract takeExpired(places: readonly FreePlace[], limit: number): Promise<TurnClaim[]>;
   /** Messages and approvals of the task after `seq`, in order. */
   abstract deliveries(taskId: string, seq: number): Promise<StreamEvent[]>;
-  /** Takes the callers' headers away from the requests of turns that have ended. */
-  abstract forgetHeaders(taskId: string): Promise<void>;
   /** What a running turn needs for its next one: the trigger after `seq`. Undefined: the lease is lost. */
   abstract reload(lease: Lease): Promise<TurnClaim | undefined>;
 }

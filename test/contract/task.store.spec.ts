@@ -287,10 +287,12 @@ describe('a task store', () => {
     expect((await other.reload(lease))?.request).toEqual(request);
     expect((await stored(task.id)).join()).toContain('headers');
     expect((await stored(task.id)).join()).not.toContain('very-secret');
-    await one.forgetHeaders(task.id);
+    const ended = (read: number) =>
+      one.append({ lease, written: 0, events: [], end: { read, forgetsHeaders: true } });
+    expect((await ended(1))?.ended).toBe(false);
     expect((await other.reload(lease))?.request).toEqual(request);
-    await one.append({ lease, written: 0, events: [], end: { read: 2 } });
-    await one.forgetHeaders(task.id);
+    expect((await stored(task.id)).map((text) => text.includes('headers'))).toEqual([false, true]);
+    expect((await ended(2))?.ended).toBe(true);
     expect(await stored(task.id)).toEqual(['{"metadata": {"a": 1}}', '{"metadata": {"a": 1}}']);
   });
 

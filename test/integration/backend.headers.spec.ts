@@ -105,6 +105,24 @@ describe("A caller's headers", () => {
     await service.close();
   });
 
+  it('are gone, too, where they came with a later message of the turn, or its replica died', async () => {
+    const stand = await httpStand('sse');
+    const file = forwarding(stand);
+    const dying = await BackendService.open(house, stand, { leaseMs: 300, isLive: false, file });
+    const { service } = dying.replica;
+    const { payload } = await service.sendMessage(send('wait', { now: true }), call());
+    const { id } = payload.value as Task;
+    await until(() => stand.running() === 1);
+    await service.sendMessage(send('more', { taskId: id, now: true }), call(CALL));
+    expect(await storedRequests(dying)).toContain('headers');
+
+    const heir = await BackendService.open(house, stand, { file });
+    await until(async () => (await heir.read(id)).status?.state === TaskState.FAILED);
+    expect(await storedRequests(heir)).not.toContain('headers');
+    await dying.stop();
+    await heir.close();
+  });
+
   it('are there for the replica that takes the turn over', async () => {
     const stand = await httpStand('sse');
     const file = { ...forwarding(stand), crashRetries: 1 };

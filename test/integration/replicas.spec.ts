@@ -8,7 +8,7 @@ import {
   textPart,
   working,
 } from '../../src/agents/index.js';
-import { type Task, TaskState } from '../../src/protocol/index.js';
+import { A2AError, type Task, TaskState } from '../../src/protocol/index.js';
 import {
   call,
   collect,
@@ -155,6 +155,25 @@ describe('two replicas over one database', () => {
     expect(((await waiting).payload.value as Task).status?.state).toBe(TaskState.SUBMITTED);
     await until(async () => stateOf(await b.read(id)) === 'COMPLETED');
     expect((await b.read(id)).status?.message?.parts[0]?.content.value).toBe('attempt 2');
+  });
+
+  it('hand a turn over also where the database is away for a moment (B122)', async () => {
+    const [a, b] = await pair({
+      script: async function* ({ signal, attempt }) {
+        yield working();
+        if (attempt === 1) await untilAborted(signal);
+        else yield completed();
+      },
+    });
+    const id = await a.begin();
+    await until(async () => stateOf(await b.read(id)) === 'WORKING');
+    const release = a.store.release.bind(a.store);
+    a.store.release = async (...given) => {
+      a.store.release = release;
+      throw new A2AError('unavailable', { message: `away for ${given[0].length}` });
+    };
+    await a.runner.drain(0);
+    await until(async () => stateOf(await b.read(id)) === 'COMPLETED');
   });
 
   it('cancel a task whose replica is gone by taking its lease', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { completed, inputRequired } from '../../src/agents/index.js';
 import { TaskState } from '../../src/protocol/index.js';
-import { House, type Replica, until } from '../support/house.js';
+import { House, type Replica, textOf, until } from '../support/house.js';
 
 let house: House;
 beforeEach(async () => {
@@ -59,16 +59,33 @@ describe('A turn of a replica that died', () => {
   });
 });
 
-describe('A task that waits on a version that is gone', () => {
-  it('fails with the reason when an operator answers it', async () => {
-    const before = serving('1.0.0', async function* () {
-      yield inputRequired('Which one?');
+describe('A task that an operator answers on a replica without its version', () => {
+  const asking = () =>
+    serving('1.0.0', async function* ({ history, message }) {
+      if (history.length === 1) yield inputRequired('Which one?');
+      else yield completed(textOf(message));
     });
-    const after = quick('2.0.0');
-    const id = await before.begin();
-    await until(async () => (await before.read(id)).status?.state === TaskState.INPUT_REQUIRED);
+  const waiting = async (replica: Replica) => {
+    const id = await replica.begin();
+    await until(async () => (await replica.read(id)).status?.state === TaskState.INPUT_REQUIRED);
+    return id;
+  };
 
+  it('goes on where the version is served', async () => {
+    const [before, after] = [await asking().live(), await quick('2.0.0').live()];
+    const id = await waiting(before);
     await after.approvals.answer(id, { text: 'blue', by: 'ann' });
+
+    await until(async () => (await before.read(id)).status?.state === TaskState.COMPLETED);
+    expect(textOf((await before.read(id)).status?.message)).toBe('blue');
+  });
+
+  it('fails with the reason when nobody has served it for five minutes', async () => {
+    const [before, after] = [asking(), await quick('2.0.0').live()];
+    const id = await waiting(before);
+    await after.approvals.answer(id, { text: 'blue', by: 'ann' });
+    await ageLease(after, id, 6);
+
     await until(async () => (await after.read(id)).status?.state === TaskState.FAILED);
     expect((await after.read(id)).metadata?.['parley.dev/reason']).toBe('AGENT_VERSION_GONE');
   });

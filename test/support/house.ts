@@ -100,7 +100,7 @@ export class Replica {
     this.bus = new PostgresEventBus(this.postgres, ids.next());
     this.feed = new TaskFeed(this.store, this.bus);
     const closer = new TaskCloser(this.store, this.feed, clock, ids);
-    this.runner = new TurnRunner(agents, this.store, this.feed, clock, ids, closer, this.bus);
+    this.runner = new TurnRunner(agents, this.store, this.feed, clock, ids, this.bus);
     this.keeper = new LeaseKeeper(config, this.store, agents, this.runner, closer, this.feed, this.bus);
     this.approvals = new TurnApprovals(this.store, this.feed, clock, this.runner, ids);
     const intake = new Intake(agents, this.store, this.feed, this.runner, clock, ids);
