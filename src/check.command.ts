@@ -1,5 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import { Command } from 'commander';
+import { TlsFiles } from './a2a/index.js';
 import { AgentRegistry } from './agents/index.js';
 import { CardsModule } from './cards/index.js';
 import { type Config, ConfigModule, environment, unknownVariables } from './config/index.js';
@@ -8,9 +9,10 @@ import { migrationStates, Postgres } from './database/index.js';
 /** `parley check`: whether the service would start, without starting it. */
 export function checkCommand(settings: () => Config): Command {
   return new Command('check')
-    .description('Check settings, agents, cards and the database without starting the service')
+    .description('Check settings, certificates, agents, cards and the database without starting the service')
     .action(async () => {
       const config = settings();
+      TlsFiles.load(config)?.stop();
       const agents = await checkCards(config);
       const lines = [`Settings, ${agents} agents and their cards are right`, await database(config)];
       const unknown = unknownVariables(environment).map((name) => `${name} is not a setting and is ignored`);

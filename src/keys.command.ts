@@ -23,8 +23,10 @@ export function keysCommand(settings: () => Config): Command {
     .action(async (options) => {
       const wanted = NewApiKey.safeParse(options);
       if (!wanted.success) return keys.error(z.prettifyError(wanted.error));
-      const { text } = await withKeys(settings(), (all) => all.make(wanted.data));
+      const config = settings();
+      const { text } = await withKeys(config, (all) => all.make(wanted.data));
       print(text);
+      if (!config.apiKeys) process.stderr.write('The service accepts keys with PARLEY_API_KEYS=true alone\n');
     });
   keys
     .command('list')

@@ -15,6 +15,7 @@ export function startBlock(service: Service): string {
   Card       ${httpUrl}/.well-known/agent-card.json
   Agents     ${[`${defaultAgent} (default)`, ...others].join(', ')}
              each below ${httpUrl}/agents/{agent}, its card at /card
+  Docs       ${httpUrl}/docs
   Data       ${data}
   Push       ${push}
 

@@ -16,11 +16,13 @@ const mediaTypes = (example: string) => {
 
 const textList = (error: string) => z.array(text(error), { error });
 
+const someTexts = (error: string) => textList(error).min(1, { error });
+
 const Skill = z.strictObject({
   id: text(),
   name: text(),
   description: text(),
-  tags: textList('give a list of words').min(1, { error: 'give a list of words' }),
+  tags: someTexts('give a list of words'),
   examples: textList('give a list of texts').optional(),
   inputModes: mediaTypes('text/plain').optional(),
   outputModes: mediaTypes('text/plain').optional(),
@@ -32,8 +34,8 @@ const Skill = z.strictObject({
 const Access = z
   .strictObject({
     private: z.boolean({ error: 'give true or false' }).optional(),
-    organisations: textList('give a list of organisations').min(1).optional(),
-    scopes: textList('give a list of scopes').min(1).optional(),
+    organisations: someTexts('give a list of organisations').optional(),
+    scopes: someTexts('give a list of scopes').optional(),
   })
   .describe('Who may use the agent; left out, every caller.');
 
@@ -63,9 +65,9 @@ const version = () => {
 
 const Callers = z
   .strictObject({
-    organisations: textList('give a list of organisations').min(1).optional(),
-    subjects: textList('give a list of subjects').min(1).optional(),
-    scopes: textList('give a list of scopes').min(1).optional(),
+    organisations: someTexts('give a list of organisations').optional(),
+    subjects: someTexts('give a list of subjects').optional(),
+    scopes: someTexts('give a list of scopes').optional(),
   })
   .refine((lists) => Object.values(lists).some((list) => list !== undefined), {
     error: 'give organisations, subjects or scopes',
@@ -118,7 +120,7 @@ export const AgentFile = z
     iconUrl: text('give a URL').optional(),
     skills: z
       .array(Skill, { error: 'give a list of skills' })
-      .min(1)
+      .min(1, { error: 'give at least one skill, or leave it out' })
       .optional()
       .describe('Left out: one skill, named as the agent.'),
     inputModes: mediaTypes('text/plain').default(['text/plain']),

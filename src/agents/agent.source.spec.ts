@@ -54,6 +54,9 @@ agents:
     name: Worse
     description: No such kind
     limits: { concurrency: 0 }
+    skills: []
+    access: { organisations: [] }
+    rollout: { callers: { scopes: [] } }
     backend: { kind: https }
 `;
     expect(problems('bad.yaml', text)).toEqual([
@@ -61,8 +64,11 @@ agents:
       'bad.yaml:4 description: missing; give a sentence that says what the agent does',
       'bad.yaml:8 backend.url: give a URL such as http://localhost:9000/',
       'bad.yaml:9 backend.header: there is no such setting of an agent; npx parley schema shows them all',
+      'bad.yaml:16 rollout.callers.scopes: give a list of scopes',
+      'bad.yaml:14 skills: give at least one skill, or leave it out',
+      'bad.yaml:15 access.organisations: give a list of organisations',
       'bad.yaml:13 limits.concurrency: give a whole number from 1 to 100000',
-      'bad.yaml:14 backend.kind: give a backend with a kind: module, http, command, openai, a2a or mcp',
+      'bad.yaml:17 backend.kind: give a backend with a kind: module, http, command, openai, a2a or mcp',
     ]);
   });
 
@@ -138,6 +144,13 @@ describe('Agents in a folder', () => {
     writeFileSync(join(dir, 'a.yaml'), 'id: a\n');
     await expect(agents.reload()).rejects.toThrow(/a\.yaml:1 name: missing; give a name/);
     expect(agents.get('a')).toBe(before);
+  });
+
+  it('name a module that is there', async () => {
+    const dir = mkdtempSync(join(folder, 'module-'));
+    const module = agent('a').replace(/backend: .*/, 'backend: { kind: module, path: ./gone.mjs }');
+    writeFileSync(join(dir, 'a.yaml'), module);
+    await expect(load(dir)).rejects.toThrow(`a.yaml:1 backend: there is no module ./gone.mjs in ${dir}`);
   });
 
   it('cannot share an id and a version', async () => {

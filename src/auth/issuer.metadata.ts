@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { fetchFailure } from '../telemetry/index.js';
 
 const Metadata = z.object({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https?$/ }) });
 
@@ -16,7 +17,7 @@ export async function discoverKeys(issuer: string, timeoutMs: number): Promise<U
       if (metadata.issuer !== issuer) throw new Error(`says its issuer is ${metadata.issuer}`);
       return keysAt(metadata.jwks_uri, issuer);
     } catch (error) {
-      failures.push(`${url}: ${reason(error)}`);
+      failures.push(`${url}: ${fetchFailure(error)}`);
     }
   }
   throw new Error(failures.join('; '));
@@ -37,10 +38,4 @@ function keysAt(url: string, issuer: string): URL {
   if (issuer.startsWith('https:') && keys.protocol !== 'https:')
     throw new Error('its keys are not at an https URL');
   return keys;
-}
-
-/** `fetch` only says that it failed; its cause says why. */
-function reason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? error.cause.message : error.message;
 }

@@ -97,8 +97,12 @@ describe('A bearer token of an OpenID Connect issuer', () => {
 
   const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
   it.each<[string, () => Forgery, string]>([
-    ['for another audience', () => ({ claims: { aud: 'https://else.example' } }), 'not valid'],
-    ['without an audience', () => ({ claims: { aud: undefined } }), 'not valid'],
+    [
+      'for another audience',
+      () => ({ claims: { aud: 'https://else.example' } }),
+      'audience (aud) of the token',
+    ],
+    ['without an audience', () => ({ claims: { aud: undefined } }), 'audience (aud) of the token'],
     [
       'of an unknown issuer',
       () => ({ claims: { iss: 'https://evil.example' } }),
@@ -106,7 +110,7 @@ describe('A bearer token of an OpenID Connect issuer', () => {
     ],
     ['without an issuer', () => ({ claims: { iss: undefined } }), 'issuer of the token is not accepted'],
     ["in another issuer's name", () => ({ claims: { iss: other.url } }), 'key of the token is not known'],
-    ['signed with another key', () => ({ foreignKey: true }), 'not valid'],
+    ['signed with another key', () => ({ foreignKey: true }), 'signature of the token is not valid'],
     ['that has expired', () => ({ claims: { exp: inSeconds(-61) } }), 'has expired'],
     ['that is not valid yet', () => ({ claims: { nbf: inSeconds(62) } }), 'not valid yet'],
     ['that never expires', () => ({ claims: { exp: undefined } }), 'no end'],

@@ -98,6 +98,13 @@ function descriptionOf(error: unknown): string {
   const name = error instanceof Error ? error.name : '';
   if (name === 'TokenExpiredError') return 'The token has expired';
   if (name === 'NotBeforeError') return 'The token is not valid yet';
-  if (name === 'JsonWebTokenError') return 'The token is not valid';
+  if (name === 'JsonWebTokenError') return flawOf(error as Error);
   throw error;
+}
+
+/** Which check of jsonwebtoken a token has failed: whoever connects an issuer has to know. */
+function flawOf({ message }: Error): string {
+  if (message.startsWith('jwt audience')) return 'The audience (aud) of the token is another one';
+  if (message === 'invalid signature') return 'The signature of the token is not valid';
+  return 'The token is not valid';
 }

@@ -2,6 +2,7 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import canonicalize from 'canonicalize';
 import { createRemoteJWKSet, decodeProtectedHeader, flattenedVerify } from 'jose';
 import { AgentCardSchema, decodeMessage } from '../protocol/index.js';
+import { fetchFailure } from '../telemetry/index.js';
 import { signedBytes } from './card.signature.js';
 
 const WELL_KNOWN = '/.well-known/agent-card.json';
@@ -33,6 +34,8 @@ export async function verifyCard(url: string): Promise<{ name: string; results: 
   const response = await fetch(address, {
     headers: { 'A2A-Version': '1.0', Accept: 'application/json' },
     signal: AbortSignal.timeout(PATIENCE_MS),
+  }).catch((cause: unknown) => {
+    throw new Error(`${address} cannot be read: ${fetchFailure(cause)}`, { cause });
   });
   if (!response.ok) throw new Error(`${address} answers ${response.status}`);
   const json = (await response.json()) as JsonObject;

@@ -76,6 +76,13 @@ describe('loadConfig', () => {
     ]);
   });
 
+  it('names beside a problem the slip of the pen that may be its reason', () => {
+    expect(problems({ PARLEY_HOST: '0.0.0.0', PARLEY_API_KEY: 'true' })).toEqual([
+      expect.stringMatching(/^PARLEY_HOST: .* no authentication is configured/),
+      'PARLEY_API_KEY: there is no such setting',
+    ]);
+  });
+
   it('says the line of YAML that cannot be read', () => {
     const path = file('broken.yaml', 'httpPort: 8080\nagents: [echo\nhost: x\n');
     expect(problems({ PARLEY_CONFIG: path })[0]).toMatch(/broken\.yaml:3: /);

@@ -57,7 +57,7 @@ export function loadConfig(env: Environment, argv: readonly string[] = []): Conf
   }
   values.agents ??= values.agentsDir === undefined ? BUILT_IN_AGENTS : [];
   problems.push(...contradictions(values as Partial<SettingValues>));
-  if (problems.length > 0) throw new ConfigError(problems);
+  if (problems.length > 0) throw new ConfigError([...problems, ...slips(env)]);
   const described =
     file?.entries.get('agents') !== undefined && find('agents') === file.entries.get('agents');
   return complete(values as SettingValues, described ? path : undefined);
@@ -72,6 +72,10 @@ export function unknownVariables(env: Environment): string[] {
     (name) => name.startsWith('PARLEY_') && !known.has(name) && !foreign.test(name),
   );
 }
+
+/** A slip of the pen is often why something else is missing. */
+const slips = (env: Environment): ConfigProblem[] =>
+  unknownVariables(env).map((where) => ({ where, what: 'there is no such setting' }));
 
 function problemOf(given: Given | undefined, setting: Setting, advice: string): ConfigProblem {
   const shown = setting.secret ? 'the value is not valid' : `${JSON.stringify(given?.value)} is not valid`;

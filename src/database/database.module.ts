@@ -33,7 +33,8 @@ export class DatabaseModule {
       useFactory: ({ databaseUrl }: Config) => ({
         ...dataSourceOptions(databaseUrl ?? '', entities),
         autoLoadEntities: false,
-        retryAttempts: 0,
+        // Whoever starts the service is told once, in words; Nest would tell it before, with a stack.
+        toRetry: () => false,
       }),
       dataSourceFactory: async (options) => {
         const dataSource = await new DataSource(options as DataSourceOptions).initialize();

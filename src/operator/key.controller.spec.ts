@@ -95,7 +95,11 @@ describe('An API key', () => {
     const response = await ask('POST', { body: { ...KEY, ...wrong } });
 
     expect(response.status).toBe(400);
-    expect(await response.text()).toContain(`"field":"${field}"`);
+    const { error } = (await response.json()) as { error: { message: string; details: object[] } };
+    expect(error.message.split(':')[0]).toBe(field);
+    expect(error.details).toContainEqual(
+      expect.objectContaining({ fieldViolations: [expect.objectContaining({ field })] }),
+    );
   });
 
   it('is revoked by its id', async () => {

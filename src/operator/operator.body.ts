@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { A2AError, parseJson } from '../protocol/index.js';
+import { invalidFields, parseJson } from '../protocol/index.js';
 
 const DEEPEST = 8;
 
@@ -15,7 +15,7 @@ export function readBody<T extends z.ZodType>(schema: T, body: unknown): z.outpu
       issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
     return paths.map((path) => ({ field: path.join('.'), description: issue.message }));
   });
-  throw new A2AError('invalidParams', { violations });
+  throw invalidFields(violations);
 }
 
 function jsonOf(body: unknown): unknown {

@@ -227,8 +227,14 @@ export class A2AError extends Error {
 
 /** InvalidParams for one field. */
 export function invalidField(field: string, description: string): A2AError {
-  return new A2AError('invalidParams', {
-    message: `${field}: ${description}`,
-    violations: [{ field, description }],
-  });
+  return invalidFields([{ field, description }]);
+}
+
+/** InvalidParams for fields, at least one of them. The message says what is wrong with the first one. */
+export function invalidFields(violations: readonly FieldViolation[]): A2AError {
+  const [first] = violations;
+  const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : '';
+  const place = first?.field ? `${first.field}: ` : '';
+  const message = first && `${place}${first.description}${more}`;
+  return new A2AError('invalidParams', { message, violations });
 }

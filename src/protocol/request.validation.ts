@@ -1,5 +1,5 @@
 import { createRegistry, type Message } from '@bufbuild/protobuf';
-import { A2AError, type FieldViolation } from './errors.js';
+import { A2AError, type FieldViolation, invalidField, invalidFields } from './errors.js';
 import { type Report, rulesOf } from './field.rules.js';
 import { file_a2a } from './gen/a2a_pb.js';
 import { DEEPEST_DATA } from './json.repair.js';
@@ -29,10 +29,7 @@ export function validateRequest<O extends OperationName>(
     report('taskId', 'is required');
   }
   walk(OPERATIONS[operation].input, request as Fields, validation(report, maxValues));
-  if (violations.length === 0) return;
-  const [{ field, description }] = violations as [FieldViolation];
-  const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : '';
-  throw new A2AError('invalidParams', { message: `${field}: ${description}${more}`, violations });
+  if (violations.length > 0) throw invalidFields(violations);
 }
 
 function validation(report: Report, maxValues: number): Visitor {
@@ -41,11 +38,7 @@ function validation(report: Report, maxValues: number): Visitor {
     json: (count, at) => {
       left -= count(left);
       if (left >= 0) return;
-      const violation = { field: at, description: `${maxValues} values is the most that a request may have` };
-      throw new A2AError('invalidParams', {
-        message: `${at}: ${violation.description}`,
-        violations: [violation],
-      });
+      throw invalidField(at, `${maxValues} values is the most that a request may have`);
     },
     enter: (desc, message, at) => {
       for (const rule of rulesOf(desc)) rule(message, at, report);

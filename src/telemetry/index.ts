@@ -1,3 +1,4 @@
+export * from './fetch.failure.js';
 export * from './instruments.js';
 export * from './log.value.js';
 export * from './meter.js';

@@ -23,7 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const RESOLUTION = { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] };
 
 /** What Node is started with, and what the package exports. */
-const ENTRIES = '^src/(main|cli|config/readme|push/receiver/index)\\.ts$';
+const ENTRIES = '^src/(main|cli|config/readme|(agents/kit|push/receiver)/index)\\.ts$';
 const BINDINGS = '^src/a2a/(jsonrpc|rest|grpc|v03)/';
 
 const forbidden: IForbiddenRuleType[] = [

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -14,6 +14,7 @@ import { type RunningService, startService } from '../support/service.js';
 const ROOT = new URL('../../', import.meta.url).pathname;
 const README = readFileSync(join(ROOT, 'src/agents/README.md'), 'utf8');
 const SNIPPETS = [...README.matchAll(/```yaml\n(.*?)```/gs)].map(([, yaml = '']) => yaml);
+const [MODULE = ''] = [...README.matchAll(/```js\n(.*?)```/gs)].map(([, js = '']) => js);
 const idOf = (yaml: string) => /^id: (.*)$/m.exec(yaml)?.[1] ?? '';
 
 const hasPython = (() => {
@@ -137,6 +138,18 @@ describe('The agents of the README', () => {
     expect([agent?.status, settings?.status]).toEqual([200, 200]);
     expect(await agent?.json()).toEqual(JSON.parse(JSON.stringify(agentJsonSchema())));
     expect(await settings?.json()).toMatchObject({ properties: { httpPort: { type: 'integer' } } });
+  });
+
+  it('are modules with what parley/agent has for them, as npm install puts it beside them', async () => {
+    mkdirSync(join(folder, 'node_modules'));
+    symlinkSync(ROOT, join(folder, 'node_modules/parley'));
+    writeFileSync(join(folder, 'louder.mjs'), MODULE);
+    const yaml = 'id: louder\nname: L\ndescription: L\nbackend: { kind: module, path: ./louder.mjs }\n';
+    writeFileSync(join(folder, 'louder.yaml'), yaml);
+    await vi.waitFor(async () => expect((await card('louder')).status).toBe(200), { timeout: 20_000 });
+
+    expect(await ask('louder', 'hello')).toEqual(['TASK_STATE_COMPLETED', 'HELLO']);
+    expect(await ask('louder', '')).toEqual(['TASK_STATE_INPUT_REQUIRED', '']);
   });
 
   it('give their credentials to their back ends and to nobody else', async () => {

@@ -86,6 +86,7 @@ describe('parley keys', () => {
 
       const [id = '', state] = (await parley(['keys', 'list'])).out.split('\t');
       expect(key).toContain(id);
+      expect(made.err).toBe('The service accepts keys with PARLEY_API_KEYS=true alone\n');
       expect(state).toBe('valid');
       expect((await parley(['keys', 'revoke', id])).code).toBe(0);
       expect((await parley(['keys', 'list'])).out).toMatch(new RegExp(`^${id}\trevoked\t`));
@@ -112,7 +113,23 @@ describe('parley check', () => {
   });
 });
 
+describe('parley check of certificates', () => {
+  it('says which cannot be used, before a service does', async () => {
+    const missing = { PARLEY_TLS_CERT: '/no/cert.pem', PARLEY_TLS_KEY: '/no/key.pem' };
+    const { code, err } = await parley(['check'], missing);
+    expect([code, err]).toEqual([1, expect.stringMatching(/PARLEY_TLS_CERT, .*cannot be used \(ENOENT/)]);
+  });
+});
+
 describe('parley card verify', () => {
+  it('says why there is no card', async () => {
+    const { code, err } = await parley(['card', 'verify', 'http://127.0.0.1:2']);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/^http:.*agent-card\.json cannot be read: .*:2\n$/),
+    ]);
+  });
+
   it('holds a card that the service signed, and says so of one that is not signed', async () => {
     const { privateKey } = await crypto.subtle
       .generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify'])

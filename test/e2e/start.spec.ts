@@ -89,6 +89,7 @@ describe('a start that cannot succeed', () => {
     const refused = start({ env: { PARLEY_DATABASE_URL: url } });
     await expect(refused).rejects.toThrow(message);
     await expect(refused).rejects.not.toThrow('u:secret');
+    await expect(refused).rejects.not.toThrow(/ERROR|Retrying/);
   });
 
   it('says all that is wrong with the configuration, and nothing else', async () => {

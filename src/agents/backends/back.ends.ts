@@ -1,3 +1,4 @@
+import { fetchFailure } from '../../telemetry/index.js';
 import type { AgentDefinition } from '../agent.definition.js';
 import type { AgentExecutor } from '../agent.executor.js';
 import type { AgentFile } from '../agent.schema.js';
@@ -29,8 +30,8 @@ export class BackEnds {
   async shownOf({ backend, skills }: AgentFile): Promise<Partial<AgentDefinition>> {
     if (backend.kind !== 'a2a' || !backend.card) return {};
     const { A2AClient } = await import('./a2a.client.js');
-    const card = await new A2AClient(backend).card().catch((error: Error) => {
-      throw new Error(`the card of ${backend.url} cannot be read (${error.message})`);
+    const card = await new A2AClient(backend).card().catch((cause: unknown) => {
+      throw new Error(`the card of ${backend.url} cannot be read (${fetchFailure(cause)})`, { cause });
     });
     return {
       ...(skills === undefined && {

@@ -16,7 +16,9 @@ export async function moduleExecutor(
 ): Promise<AgentExecutor> {
   const file = resolve(folder, path);
   const url = pathToFileURL(file);
-  url.search = `changed=${statSync(file).mtimeMs}`;
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (!stats) throw new Error(`there is no module ${path} in ${folder}`);
+  url.search = `changed=${stats.mtimeMs}`;
   const exported = ((await import(url.href)) as Record<string, unknown>)[name];
   const made: unknown = isMaker(exported) ? await exported(options) : exported;
   if (!isExecutor(made)) throw new Error(`it exports no executor as "${name}"`);
