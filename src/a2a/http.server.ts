@@ -29,6 +29,8 @@ const LITERAL_VERB = {
 
 /** A body may be large and its way slow, but nobody holds a connection by sending a byte now and then. */
 const REQUEST_MS = 300_000;
+/** No route has a schema: Fastify need not load what compiles them. */
+const NO_SCHEMAS = { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } };
 
 /** The HTTP server, to be given to `NestFactory.create` together with `bodyParser: false`. */
 export function httpAdapter({ trustedProxies, maxBodyBytes }: Config, tls?: TlsFiles): FastifyAdapter {
@@ -39,6 +41,7 @@ export function httpAdapter({ trustedProxies, maxBodyBytes }: Config, tls?: TlsF
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: LONGEST_PARAMETER, constraints: { verb: LITERAL_VERB } },
+    schemaController: NO_SCHEMAS,
     // No Nest middleware is used, and running none costs time too.
     skipMiddie: true,
     multipart: false,
@@ -58,6 +61,10 @@ export function configureHttp(app: NestFastifyApplication, { maxBodyBytes }: Con
   fastify.addContentTypeParser('*', bodyCollector(maxBodyBytes));
   app.useGlobalFilters(new HttpFaults(app.get(Faults)));
   app.getHttpServer().on('checkExpectation', refuseExpectation);
+}
+
+function noSchemas(): never {
+  throw new Error('Routes have no schemas here');
 }
 
 const pathOf = (url: string | undefined) => (url ?? '').split('?', 1)[0] ?? '';

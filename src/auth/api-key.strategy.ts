@@ -1,8 +1,7 @@
-import { Injectable } from '@nestjs/common';
 import passport from 'passport';
-import { Config } from '../config/index.js';
+import type { Config } from '../config/index.js';
 import { type ApiKey, hashOf, isSecretOf, readApiKey } from './api-key.js';
-import { ApiKeyStore } from './api-key.store.js';
+import type { ApiKeyStore } from './api-key.store.js';
 import { RefusedCredential } from './refused.credential.js';
 import type { TokenRequest, VerifiedCredential } from './verified.credential.js';
 
@@ -13,7 +12,6 @@ const TRUSTED_FOR_MS = 5_000;
 const NOBODY = hashOf('');
 
 /** API keys (`pk_...`) that the operator has made. */
-@Injectable()
 export class ApiKeyStrategy extends passport.Strategy {
   override name = 'api-key';
 

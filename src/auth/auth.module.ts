@@ -2,14 +2,10 @@ import { Module } from '@nestjs/common';
 import { Config, requiresCredentials } from '../config/index.js';
 import { AnonymousAuthenticator } from './anonymous.authenticator.js';
 import { ApiKeyStore } from './api-key.store.js';
-import { ApiKeyStrategy } from './api-key.strategy.js';
 import { ApiKeys } from './api-keys.js';
 import { AuditLog } from './audit.log.js';
 import { Authenticator } from './authenticator.js';
 import { FailedLogins } from './failed.logins.js';
-import { Issuers } from './issuers.js';
-import { JwtStrategy } from './jwt.strategy.js';
-import { PassportAuthenticator } from './passport.authenticator.js';
 import { Policy } from './policy.js';
 import { PostgresApiKeyStore } from './postgres-api-key.store.js';
 import { PostgresAuditLog } from './postgres-audit.log.js';
@@ -20,18 +16,18 @@ import { ScopePolicy } from './scope.policy.js';
 @Module({
   controllers: [ResourceController],
   providers: [
-    Issuers,
-    JwtStrategy,
-    ApiKeyStrategy,
     ApiKeys,
     FailedLogins,
-    PassportAuthenticator,
     { provide: ApiKeyStore, useClass: PostgresApiKeyStore },
     {
       provide: Authenticator,
-      inject: [Config, PassportAuthenticator],
-      useFactory: (config: Config, passport: PassportAuthenticator) =>
-        requiresCredentials(config) ? passport : new AnonymousAuthenticator(),
+      inject: [Config, ApiKeyStore, FailedLogins],
+      // What verifies credentials is loaded where callers need some.
+      useFactory: async (config: Config, keys: ApiKeyStore, failures: FailedLogins) => {
+        if (!requiresCredentials(config)) return new AnonymousAuthenticator();
+        const { PassportAuthenticator } = await import('./passport.authenticator.js');
+        return PassportAuthenticator.with(config, keys, failures);
+      },
     },
     { provide: AuditLog, useClass: PostgresAuditLog },
     { provide: Policy, useClass: ScopePolicy },

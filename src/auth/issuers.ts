@@ -1,21 +1,19 @@
 import type { KeyObject } from 'node:crypto';
-import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { Config } from '../config/index.js';
+import type { Config } from '../config/index.js';
 import { IssuerKeys } from './issuer.keys.js';
 import { RefusedCredential } from './refused.credential.js';
 
 /** The issuers whose tokens are accepted. */
-@Injectable()
-export class Issuers implements OnApplicationBootstrap {
+export class Issuers {
   readonly #keys: ReadonlyMap<string, IssuerKeys>;
 
   constructor(private readonly config: Config) {
     this.#keys = new Map(config.oidcIssuers.map((issuer) => [issuer, new IssuerKeys(issuer)]));
   }
 
-  /** Reads the keys ahead of the first call. The service starts without its issuers, and waits for none of them. */
-  onApplicationBootstrap(): void {
+  /** Begins to read the keys, ahead of the first call: the service starts without its issuers. */
+  readAhead(): void {
     for (const keys of this.#keys.values()) void keys.read();
   }
 

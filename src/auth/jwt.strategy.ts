@@ -1,9 +1,8 @@
-import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import { Strategy } from 'passport-jwt';
-import { Config } from '../config/index.js';
+import type { Config } from '../config/index.js';
 import { type Claims, principalOf } from './claims.js';
-import { Issuers } from './issuers.js';
+import type { Issuers } from './issuers.js';
 import type { TokenRequest, VerifiedCredential } from './verified.credential.js';
 
 /** A signature is checked once in this time; a key that its issuer withdraws counts for as long. */
@@ -13,7 +12,6 @@ const TRUSTED_FOR_MS = 60_000;
 const CLOCK_SKEW_S = 60;
 
 /** Bearer tokens that are JWTs of one of the issuers: signature, issuer, audience and times. */
-@Injectable()
 export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
   constructor(
     private readonly config: Config,

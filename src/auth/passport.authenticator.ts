@@ -1,13 +1,14 @@
-import { Injectable } from '@nestjs/common';
 import passport from 'passport';
-import { Config } from '../config/index.js';
+import type { Config } from '../config/index.js';
 import { A2AError, type OperationName, type Principal } from '../protocol/index.js';
 import { API_KEY_PREFIX } from './api-key.js';
+import type { ApiKeyStore } from './api-key.store.js';
 import { ApiKeyStrategy } from './api-key.strategy.js';
 import { Authenticator, type Credentials } from './authenticator.js';
 import { challenge } from './challenge.js';
 import { certificateHolder } from './client.certificate.js';
-import { FailedLogins } from './failed.logins.js';
+import type { FailedLogins } from './failed.logins.js';
+import { Issuers } from './issuers.js';
 import { JwtStrategy } from './jwt.strategy.js';
 import { withReach } from './organisation.reader.js';
 import { RefusedCredential } from './refused.credential.js';
@@ -21,7 +22,6 @@ const BEARER = /^bearer +(\S+)$/i;
  * Asks passport's strategies who calls: `Authorization: Bearer` with a JWT or an API key, or `X-API-Key`.
  * Authorization wins where both are there, and either wins over a client certificate.
  */
-@Injectable()
 export class PassportAuthenticator extends Authenticator {
   readonly #verified = new VerifiedCredentials();
 
@@ -32,6 +32,14 @@ export class PassportAuthenticator extends Authenticator {
     private readonly failures: FailedLogins,
   ) {
     super();
+  }
+
+  /** Over the configured issuers and the keys in the store. Waits for none of them. */
+  static with(config: Config, keys: ApiKeyStore, failures: FailedLogins): PassportAuthenticator {
+    const issuers = new Issuers(config);
+    issuers.readAhead();
+    const jwt = new JwtStrategy(config, issuers);
+    return new PassportAuthenticator(config, jwt, new ApiKeyStrategy(config, keys), failures);
   }
 
   async authenticate(credentials: Credentials, operation?: OperationName): Promise<Principal> {

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { calculateJwkThumbprint, type JWK } from 'jose';
+import type { JWK } from 'jose';
 import { type Config, ConfigError, type ConfigProblem } from '../config/index.js';
 
 export type CardAlgorithm = 'ES256' | 'RS256';
@@ -53,6 +53,7 @@ export class CardKeys {
 class UnusableKey extends Error {}
 
 async function readKey(text: string): Promise<CardKey> {
+  const { calculateJwkThumbprint } = await import('jose');
   const given = text.trim().startsWith('{') ? (JSON.parse(text) as JWK) : text;
   const source = typeof given === 'string' ? given : { key: given as JsonWebKey, format: 'jwk' as const };
   const isPrivate = typeof given === 'string' ? given.includes('PRIVATE KEY') : given.d !== undefined;

@@ -1,6 +1,5 @@
 import { create, type JsonObject } from '@bufbuild/protobuf';
 import canonicalize from 'canonicalize';
-import { FlattenedSign } from 'jose';
 import {
   type AgentCard,
   AgentCardSchema,
@@ -20,13 +19,15 @@ export function signedBytes(card: AgentCard): Uint8Array {
 }
 
 /** One signature by each private key, so that readers who know only the old or only the new one are content. */
-export function signatures(
+export async function signatures(
   card: AgentCard,
   keys: readonly CardKey[],
   jku: string,
 ): Promise<AgentCardSignature[]> {
-  const payload = signedBytes(card);
   const signing = keys.flatMap(({ signing, alg, kid }) => (signing ? [{ signing, alg, kid }] : []));
+  if (signing.length === 0) return [];
+  const { FlattenedSign } = await import('jose');
+  const payload = signedBytes(card);
   return Promise.all(
     signing.map(async ({ signing, alg, kid }) => {
       const header = { alg, typ: 'JOSE', kid, jku };

@@ -1,6 +1,5 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import canonicalize from 'canonicalize';
-import { createRemoteJWKSet, decodeProtectedHeader, flattenedVerify } from 'jose';
 import { AgentCardSchema, decodeMessage } from '../protocol/index.js';
 import { fetchFailure } from '../telemetry/index.js';
 import { signedBytes } from './card.signature.js';
@@ -51,6 +50,7 @@ async function verify(
   { protected: header, signature }: { readonly protected: string; readonly signature: string },
   payloads: readonly Uint8Array[],
 ): Promise<SignatureResult> {
+  const { createRemoteJWKSet, decodeProtectedHeader, flattenedVerify } = await import('jose');
   let place = { kid: '(no kid)', jku: '(no jku)' };
   try {
     const { kid, jku, exp } = decodeProtectedHeader({ protected: header }) as Header;

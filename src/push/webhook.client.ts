@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { Agent, type Dispatcher, ProxyAgent } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { WebhookGuard } from './webhook.guard.js';
 import { ForbiddenUrl } from './webhook.guard.js';
 
@@ -38,21 +38,19 @@ export interface WebhookAnswer {
  * `Retry-After` are looked at. Every connection goes through the guard.
  */
 export class WebhookClient {
-  readonly #agent: Dispatcher;
+  /** Made by the first post: a start does not wait for its library. */
+  #agent: Promise<Dispatcher> | undefined;
 
-  constructor(private readonly options: WebhookClientOptions) {
-    const { guard, proxy } = options;
-    const connect = { lookup: guard.lookup, timeout: CONNECT_MS };
-    const common = { keepAliveTimeout: KEEP_ALIVE_MS, pipelining: 1 };
-    this.#agent = proxy ? new ProxyAgent({ ...common, uri: proxy }) : new Agent({ ...common, connect });
-  }
+  constructor(private readonly options: WebhookClientOptions) {}
 
   /** Never rejects. */
   async post({ url, headers, body, signal }: WebhookPost): Promise<WebhookAnswer> {
     const start = performance.now();
     try {
       const target = await this.#target(url);
-      const { status, retryAfter } = await this.#exchange(target, { headers, body }, signal);
+      this.#agent ??= connections(this.options);
+      const exchange = { agent: await this.#agent, target, headers, body, signal };
+      const { status, retryAfter } = await this.#exchange(exchange);
       const ok = status >= 200 && status < 300;
       return { ok, status, retryAfterMs: ok ? undefined : millisecondsUntil(retryAfter), ms: since(start) };
     } catch (error) {
@@ -65,11 +63,8 @@ export class WebhookClient {
     return this.options.proxy ? this.options.guard.check(url) : this.options.guard.parse(url);
   }
 
-  #exchange(
-    { origin, pathname, search }: URL,
-    { headers, body }: Pick<WebhookPost, 'headers' | 'body'>,
-    signal: AbortSignal,
-  ): Promise<Head> {
+  #exchange({ agent, target, headers, body, signal }: Sending): Promise<Head> {
+    const { origin, pathname, search } = target;
     return new Promise((resolve, reject) => {
       const exchange = new Exchange(resolve, reject);
       const timer = setTimeout(() => exchange.abort('timeout'), this.options.timeoutMs);
@@ -79,17 +74,27 @@ export class WebhookClient {
         clearTimeout(timer);
         signal.removeEventListener('abort', stop);
       };
+      if (signal.aborted) return stop();
       const sent = { 'user-agent': 'Parley', ...headers };
-      this.#agent.dispatch(
-        { origin, path: pathname + search, method: 'POST', headers: sent, body },
-        exchange,
-      );
+      agent.dispatch({ origin, path: pathname + search, method: 'POST', headers: sent, body }, exchange);
     });
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await (await this.#agent)?.destroy();
   }
+}
+
+async function connections({ guard, proxy }: WebhookClientOptions): Promise<Dispatcher> {
+  const { Agent, ProxyAgent } = await import('undici');
+  const connect = { lookup: guard.lookup, timeout: CONNECT_MS };
+  const common = { keepAliveTimeout: KEEP_ALIVE_MS, pipelining: 1 };
+  return proxy ? new ProxyAgent({ ...common, uri: proxy }) : new Agent({ ...common, connect });
+}
+
+interface Sending extends Pick<WebhookPost, 'headers' | 'body' | 'signal'> {
+  readonly agent: Dispatcher;
+  readonly target: URL;
 }
 
 interface Head {

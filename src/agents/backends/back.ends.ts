@@ -4,10 +4,8 @@ import type { AgentExecutor } from '../agent.executor.js';
 import type { AgentFile } from '../agent.schema.js';
 import type { Callbacks } from './callbacks.js';
 import { CommandExecutor } from './command.executor.js';
-import { HttpExecutor } from './http.executor.js';
 import { LimitedExecutor } from './limited.executor.js';
 import { moduleExecutor } from './module.executor.js';
-import { OpenAiExecutor } from './openai.executor.js';
 
 /** What stands behind the agents of the configuration. Clients with a library of their own are loaded when one needs them. */
 export class BackEnds {
@@ -49,12 +47,16 @@ export class BackEnds {
     switch (backend.kind) {
       case 'module':
         return moduleExecutor(backend, folder);
-      case 'http':
+      case 'http': {
+        const { HttpExecutor } = await import('./http.executor.js');
         return new HttpExecutor(backend, this.callbacks, crashRetries > 0);
+      }
       case 'command':
         return new CommandExecutor(backend, folder);
-      case 'openai':
+      case 'openai': {
+        const { OpenAiExecutor } = await import('./openai.executor.js');
         return new OpenAiExecutor(backend);
+      }
       case 'a2a': {
         const { A2AExecutor } = await import('./a2a.executor.js');
         return new A2AExecutor(backend);
