@@ -70,7 +70,7 @@ export class Intake {
     private readonly clock: Clock,
     private readonly ids: Ids,
   ) {
-    this.#choice = new VersionChoice(agents, store, ids);
+    this.#choice = new VersionChoice(agents, store);
   }
 
   /**
@@ -78,7 +78,8 @@ export class Intake {
    *
    * @throws A2AError `taskNotFound`, `unsupportedOperation` (the task has ended; the version of the agent is gone or
    *   takes no new contexts), `contentTypeNotSupported`, `invalidParams` (another context or version; a messageId
-   *   used for other content), `payloadTooLarge` (the task has grown too large), `permissionDenied`, `unavailable`
+   *   used for other content), `payloadTooLarge` (the task has grown too large), `permissionDenied`,
+   *   `notFound` (the agent was taken away meanwhile), `unavailable`
    */
   async accept(
     request: SendMessageRequest,
@@ -88,10 +89,9 @@ export class Intake {
     const message = request.message!;
     const scope = scopeOf(call);
     const before = message.taskId ? await this.#before(message, scope) : undefined;
-    const { agent, isClosed } = before
-      ? { agent: this.#choice.forTask(before, call), isClosed: false }
+    const { agent, refusal } = before
+      ? this.#choice.forTask(before, call)
       : await this.#choice.forNewTask(message, scope, call);
-    checkMediaTypes(message, agent);
     const incoming: Incoming = {
       agent,
       message,
@@ -100,7 +100,8 @@ export class Intake {
       request: turnRequest(request, call, agent),
       push,
     };
-    if (isClosed) return this.#unlessKnown(incoming, takesNoContexts(agent));
+    if (refusal) return this.#unlessKnown(incoming, refusal);
+    checkMediaTypes(message, agent);
     if (before && isTooLarge(before, agent)) return this.#unlessKnown(incoming, tooLarge(before, agent));
     return before ? this.#followUp(incoming, before) : this.#newTask(incoming);
   }
@@ -233,12 +234,6 @@ const hasEnded = (taskId: string) =>
   new A2AError('unsupportedOperation', {
     message: 'The task has ended and takes no more messages',
     metadata: { taskId },
-  });
-
-const takesNoContexts = ({ version }: AgentDefinition) =>
-  new A2AError('unsupportedOperation', {
-    message: `Version ${version} of the agent is being replaced and takes no new contexts`,
-    metadata: { agentVersion: version },
   });
 
 /** What is read at once has to fit into memory, and into one string. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { completed, inputRequired } from '../../src/agents/index.js';
 import { TaskState } from '../../src/protocol/index.js';
-import { House, type Replica, textOf, until } from '../support/house.js';
+import { call, House, type Replica, send, taskOf, textOf, until } from '../support/house.js';
 
 let house: House;
 beforeEach(async () => {
@@ -59,7 +59,7 @@ describe('A turn of a replica that died', () => {
   });
 });
 
-describe('A task that an operator answers on a replica without its version', () => {
+describe('A task that is answered on a replica without its version', () => {
   const asking = () =>
     serving('1.0.0', async function* ({ history, message }) {
       if (history.length === 1) yield inputRequired('Which one?');
@@ -78,6 +78,24 @@ describe('A task that an operator answers on a replica without its version', () 
 
     await until(async () => (await before.read(id)).status?.state === TaskState.COMPLETED);
     expect(textOf((await before.read(id)).status?.message)).toBe('blue');
+  });
+
+  it('is shown to who repeats a message that it took before', async () => {
+    const [before, after] = [
+      serving('1.0.0', async function* () {
+        yield inputRequired('Which one?');
+      }),
+      quick('2.0.0'),
+    ];
+    const taskId = await waiting(before);
+    const more = { taskId, messageId: 'one', now: true };
+    await before.service.sendMessage(send('blue', more), call());
+    const reply = new Map<string, string>();
+    const again = await after.service.sendMessage(send('blue', more), call({ reply }));
+
+    expect([taskOf(again).id, reply.get('a2a-idempotent-replay')]).toEqual([taskId, 'true']);
+    const other = after.service.sendMessage(send('blue', { ...more, messageId: 'two' }), call());
+    await expect(other).rejects.toThrow(/Version 1\.0\.0 of the agent.* is no longer served/);
   });
 
   it('fails with the reason when nobody has served it for five minutes', async () => {
