@@ -4,6 +4,7 @@ import { type INestApplication, Logger } from '@nestjs/common';
 import type { Config } from '../config/index.js';
 import { Readiness } from '../health/index.js';
 import { GrpcTransport } from './grpc/index.js';
+import { mostValues } from './http.body.js';
 import type { TlsFiles } from './tls.files.js';
 
 /** Attaches the gRPC binding. It listens after `app.startAllMicroservices()`, on the port that it then tells. */
@@ -18,6 +19,7 @@ export function connectGrpc(app: INestApplication, config: Config, tls?: TlsFile
     address,
     maxBytes: maxBodyBytes,
     maxDepth: maxJsonDepth,
+    maxValues: mostValues(config),
     reflection,
     tls,
   });

@@ -27,11 +27,12 @@ export class JsonBody {
     }
     // The request lives as long as its answer, which may be a stream of hours: its bytes need not.
     request.body = undefined;
-    const { maxJsonDepth: maxDepth, maxJsonValues } = this.config;
-    // What is not data may have as many again; which field has too many is said once the request is read.
-    return parseJson(body, { maxDepth, maxValues: 2 * maxJsonValues });
+    return parseJson(body, { maxDepth: this.config.maxJsonDepth, maxValues: mostValues(this.config) });
   }
 }
+
+/** What is not data may have as many again; which field has too many is said once the request is read. */
+export const mostValues = ({ maxJsonValues }: Config) => 2 * maxJsonValues;
 
 type Done = (error: Error | null, body?: Buffer) => void;
 

@@ -1,4 +1,4 @@
-import { create, createFileRegistry, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { create, createFileRegistry, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import {
   FileDescriptorProtoSchema,
   FileDescriptorSetSchema,
@@ -12,6 +12,7 @@ import {
   fileDescriptorProtos,
   GetTaskRequestSchema,
   grpcServiceDefinition,
+  MessageSchema,
   PartSchema,
   SendMessageRequestSchema,
   TaskSchema,
@@ -53,6 +54,34 @@ describe('grpcServiceDefinition', () => {
     ['rubbish', [0xff, 0xff, 0xff, 0xff]],
   ])('marks %s as undecodable instead of throwing', (_, bytes) => {
     expect(definition.GetTask!.requestDeserialize(Uint8Array.from(bytes))).toBeInstanceOf(Undecodable);
+  });
+
+  describe('with a limit on values', () => {
+    const { requestDeserialize } = grpcServiceDefinition(A2AService, { maxDepth: 100, maxValues: 1_000 })
+      .SendMessage!;
+    const read = (message: MessageInitShape<typeof MessageSchema>) =>
+      requestDeserialize(toBinary(SendMessageRequestSchema, create(SendMessageRequestSchema, { message })));
+    const parts = (count: number) =>
+      Array.from({ length: count }, () => ({ content: { case: 'text' as const, value: 'a' } }));
+    const refusal = {
+      cause: { kind: 'invalidParams', message: expect.stringMatching(/more than 1000 values/) },
+    };
+
+    it('takes what JSON may have, data as well as parts', () => {
+      const metadata = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`key ${i}`, { a: [i] }]));
+      expect(read({ parts: parts(480) })).toMatchObject({ message: { parts: { length: 480 } } });
+      expect(read({ parts: parts(1), metadata })).toMatchObject({ message: { metadata } });
+    });
+
+    it.each<[string, MessageInitShape<typeof MessageSchema>]>([
+      ['parts', { parts: parts(600) }],
+      ['ids', { parts: parts(1), referenceTaskIds: Array.from({ length: 1_100 }, () => 'a') }],
+      ['metadata', { metadata: Object.fromEntries(Array.from({ length: 1_100 }, (_, i) => [`${i}`, i])) }],
+      ['a list in a list', { metadata: { a: [Array.from({ length: 2_100 }, () => 0)] } }],
+    ])('refuses too many %s before it decodes them', (_, message) => {
+      expect(read(message)).toBeInstanceOf(Undecodable);
+      expect(read(message)).toMatchObject(refusal);
+    });
   });
 
   it('drops unknown fields', () => {

@@ -7,9 +7,10 @@ import {
   toBinary,
 } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { refuseExcess } from './binary.weight.js';
 import { A2AService } from './gen/a2a_pb.js';
 
-/** Stands for bytes that do not decode: thrown in a deserialiser, grpc-js would answer INTERNAL by itself. */
+/** Stands for bytes that do not decode, or are not to be: thrown in a deserialiser, grpc-js would answer INTERNAL by itself. */
 export class Undecodable {
   constructor(readonly cause: unknown) {}
 }
@@ -29,6 +30,8 @@ export interface GrpcMethodDefinition {
 export interface GrpcLimits {
   /** How deep JSON values may nest, as on the JSON bindings. */
   readonly maxDepth: number;
+  /** How many values a request may have, as on the JSON bindings; any number otherwise. */
+  readonly maxValues?: number;
 }
 
 /** The definition of a service by its method names (`SendMessage`), for grpc-js or Nest's `packageDefinition`. */
@@ -62,12 +65,13 @@ function serialiser(desc: DescMessage): (value: Message | Uint8Array) => Buffer 
 
 function deserialiser(
   desc: DescMessage,
-  { maxDepth }: GrpcLimits,
+  { maxDepth, maxValues }: GrpcLimits,
 ): (bytes: Uint8Array) => Message | Undecodable {
   // A level of JSON is two messages: the Value and the list or Struct in it.
   const options = { readUnknownFields: false, recursionLimit: 2 * maxDepth };
   return (bytes) => {
     try {
+      if (maxValues !== undefined) refuseExcess(desc, bytes, maxValues);
       return fromBinary(desc, bytes, options);
     } catch (error) {
       return new Undecodable(error);

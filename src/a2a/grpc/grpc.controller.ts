@@ -39,7 +39,7 @@ export class GrpcController {
       const card = rpc.orPublicCard && this.dispatcher.publicCard(destination);
       if (card) return rpc.write(card, caller);
       call = await this.dispatcher.admit({ ...destination, operation });
-      if (undecodable) throw new A2AError('invalidParams', { message: 'The request does not decode' });
+      if (undecodable) throw refusalOf(request);
       const result = await this.dispatcher.perform(call, rpc.read(request, caller));
       grpc.sendMetadata(metadataOf(call));
       if (!isStream(result)) return rpc.write(result, caller);
@@ -55,6 +55,11 @@ export class GrpcController {
     }
   }
 }
+
+const refusalOf = ({ cause }: Undecodable) =>
+  cause instanceof A2AError
+    ? cause
+    : new A2AError('invalidParams', { message: 'The request does not decode' });
 
 function metadataOf({ reply }: Call): Metadata {
   const metadata = new Metadata();

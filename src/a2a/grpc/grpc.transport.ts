@@ -28,6 +28,8 @@ export interface GrpcListener {
   readonly maxBytes: number;
   /** How deep JSON values in a message may nest. */
   readonly maxDepth: number;
+  /** How many values a request may have. */
+  readonly maxValues: number;
   /** Clients may ask for the services and their types. */
   readonly reflection: boolean;
   /** Undefined: connections are not encrypted. */
