@@ -49,7 +49,7 @@ UPDATE push_configs p SET due_at = now() FROM w WHERE p.task_id = w.task_id AND 
 
 /**
  * $1 claim, $2 its length in ms, $3 limit, $4 hosts with the room they have left, $5 room of other hosts,
- * $6 events of one claim. The inner limit bounds the sorting under a long backlog; hosts without room are out
+ * $6 events of one claim, which begin within its first $7 bytes. The inner limit bounds the sorting under a long backlog; hosts without room are out
  * before it, so that they do not crowd out the others.
  */
 export const CLAIM = `
@@ -79,19 +79,30 @@ SELECT u.*, t.agent, e.seqs, e.payloads, (
   SELECT request->>'traceparent' FROM task_events m WHERE m.task_id = u.task_id AND m.seq = t.inbox_seq
 ) AS traceparent FROM u JOIN tasks t ON t.id = u.task_id CROSS JOIN LATERAL (
   SELECT array_agg(x.seq ORDER BY x.seq) AS seqs, array_agg(x.payload ORDER BY x.seq) AS payloads FROM (
-    SELECT seq, payload FROM task_events e WHERE e.task_id = u.task_id AND e.seq > u.cursor ORDER BY seq LIMIT $6
-  ) AS x
+    SELECT seq, payload, sum(size) OVER (ORDER BY seq) - size AS before FROM (
+      SELECT seq, payload, octet_length(payload::text) AS size FROM task_events e
+      WHERE e.task_id = u.task_id AND e.seq > u.cursor ORDER BY seq LIMIT $6
+    ) AS next
+  ) AS x WHERE x.before < $7
 ) AS e`;
 
-/** $1 reports, $2 the task states that are terminal. */
+/**
+ * $1 reports, $2 the task states that are terminal. What became of a try says nothing of the address or credentials that
+ * have replaced those it was made with.
+ */
 export const REPORT = `
 WITH ${UNSYNCED}, r AS (
   SELECT * FROM json_to_recordset($1::json) AS r(task_id uuid, id text, claim uuid, cursor bigint, sent int,
-    tries int, delay_ms bigint, dead boolean, status int, error text, ms int)
+    tries int, delay_ms bigint, dead boolean, status int, error text, ms int, url text, secret text)
 ), l AS (
-  SELECT r.*, t.version, t.state = ANY($2::int[]) AS ended
+  SELECT r.task_id, r.id, r.claim, r.cursor, r.sent, r.status, r.error, r.ms, t.version,
+    t.state = ANY($2::int[]) AS ended, n.dead, n.tries, n.delay_ms
   FROM push_configs p JOIN r ON r.task_id = p.task_id AND r.id = p.id AND r.claim = p.claim
-  JOIN tasks t ON t.id = p.task_id ORDER BY p.task_id, p.id FOR UPDATE OF p
+  JOIN tasks t ON t.id = p.task_id CROSS JOIN LATERAL (
+    SELECT same AND r.dead AS dead, CASE WHEN same THEN r.tries ELSE 0 END AS tries,
+      CASE WHEN same THEN r.delay_ms ELSE 0 END AS delay_ms
+    FROM (SELECT p.url = r.url AND p.secret IS NOT DISTINCT FROM r.secret AS same) AS try
+  ) AS n ORDER BY p.task_id, p.id FOR UPDATE OF p
 )
 UPDATE push_configs p SET
   cursor = l.cursor, sent = p.sent + l.sent, tries = l.tries, claim = NULL, claimed_until = NULL,

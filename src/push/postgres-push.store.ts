@@ -17,6 +17,7 @@ import {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const EVENTS_OF_A_CLAIM = 64;
+const BYTES_OF_A_CLAIM = 1024 * 1024;
 const TERMINAL = Object.values(TaskState).filter((state) => typeof state === 'number' && isTerminal(state));
 
 interface ClaimRow extends PushTarget {
@@ -77,7 +78,7 @@ export class PostgresPushStore extends PushStore {
   async claim({ limit, perHost, hosts }: ClaimLimits): Promise<PushClaim[]> {
     const claim = randomUUID();
     const rooms = JSON.stringify([...hosts].map(([host, room]) => ({ host, room })));
-    const values = [claim, this.claimMs, limit, rooms, perHost, EVENTS_OF_A_CLAIM];
+    const values = [claim, this.claimMs, limit, rooms, perHost, EVENTS_OF_A_CLAIM, BYTES_OF_A_CLAIM];
     const rows = await this.#rows<ClaimRow>('push-claim', sql.CLAIM, values);
     return rows.map(({ task_id, agent, cursor, tries, seqs, payloads, traceparent, ...target }) => ({
       claim,
@@ -101,6 +102,8 @@ export class PostgresPushStore extends PushStore {
       tries,
       delay_ms: Math.round(delayMs),
       dead,
+      url: claim.target.url,
+      secret: claim.target.secret,
       ...last,
     }));
     type Row = { task_id: string; id: string; more: boolean };

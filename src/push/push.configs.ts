@@ -71,10 +71,10 @@ export class PushConfigs {
     call: CallContext,
   ): Promise<ListTaskPushNotificationConfigsResponse> {
     const all = await this.#list(taskId, call);
-    const after = Buffer.from(pageToken, 'base64url').toString();
-    if (pageToken && !all.some(({ id }) => id === after))
-      throw invalidField('pageToken', 'is not a token of this list');
-    const rest = all.filter(({ id }) => id > after);
+    const last = Buffer.from(pageToken, 'base64url').toString();
+    const before = all.findIndex(({ id }) => id === last);
+    if (pageToken && before < 0) throw invalidField('pageToken', 'is not a token of this list');
+    const rest = all.slice(before + 1);
     const page = rest.slice(0, pageSize || rest.length);
     const more = page.length < rest.length;
     return create(ListTaskPushNotificationConfigsResponseSchema, {
@@ -99,7 +99,7 @@ export class PushConfigs {
     }
   }
 
-  /** What a receiver is to know us by. */
+  /** What a receiver is to know us by. @throws Error where the key that it was encrypted with is gone */
   unlock({ id, secret }: PushTarget): PushCredentials {
     return secret ? (JSON.parse(this.options.cipher.decrypt(secret, id)) as PushCredentials) : {};
   }
@@ -127,6 +127,15 @@ export class PushConfigs {
 
   #shown(target: StoredTarget): TaskPushNotificationConfig {
     const { id, taskId, url } = target;
-    return create(TaskPushNotificationConfigSchema, { id, taskId, url, ...masked(this.unlock(target)) });
+    return create(TaskPushNotificationConfigSchema, { id, taskId, url, ...masked(this.#unlocked(target)) });
+  }
+
+  /** A config whose key is gone can be seen, replaced and deleted all the same. */
+  #unlocked(target: PushTarget): PushCredentials {
+    try {
+      return this.unlock(target);
+    } catch {
+      return {};
+    }
   }
 }

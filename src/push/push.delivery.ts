@@ -11,6 +11,8 @@ import type { WebhookSigner } from './webhook.signer.js';
 /** After this long a claim is given back, so that nobody waits long for it: other configs, or a delete. */
 const SLICE_MS = 1_000;
 const GONE = 410;
+/** No fault of the receiver: the operator may bring the key back. */
+const KEY_GONE = 'key gone';
 
 export interface DeliveryServices {
   readonly client: WebhookClient;
@@ -41,11 +43,12 @@ export class PushDelivery {
   }
 
   async run(): Promise<PushReport> {
-    const { hosts, bodies, unlock } = this.services;
+    const { hosts, bodies } = this.services;
     const { host } = this.claim.target;
     const end = performance.now() + SLICE_MS;
     const texts = await bodies.of(this.claim);
-    const credentials = unlock(this.claim);
+    const credentials = this.#credentials();
+    if (!credentials) return this.#failed({ ok: false, error: KEY_GONE, ms: 0 });
     const headers = { 'content-type': contentType(this.claim.target), ...credentialHeaders(credentials) };
     for (const { seq } of this.claim.events) {
       const body = texts.get(seq);
@@ -61,6 +64,15 @@ export class PushDelivery {
       this.#cursor = seq;
     }
     return this.#report(0);
+  }
+
+  /** Undefined where the key that they were encrypted with is not configured any more. */
+  #credentials(): PushCredentials | undefined {
+    try {
+      return this.services.unlock(this.claim);
+    } catch {
+      return undefined;
+    }
   }
 
   /** One try, in the trace of the message that it comes of, which goes with it. */
@@ -97,8 +109,9 @@ export class PushDelivery {
     const { hosts, schedule, metrics, givenUp } = this.services;
     // Broken off by us: the try does not count against the receiver.
     if (this.signal.aborted) return this.#report(0);
+    this.#last = answer;
     const { host } = this.claim.target;
-    if (hosts.failed(host)) metrics.paused(host);
+    if (answer.error !== KEY_GONE && hosts.failed(host)) metrics.paused(host);
     this.#tries++;
     const gone = answer.status === GONE;
     const pause = gone ? undefined : schedule.pause(this.#tries, answer.retryAfterMs);
