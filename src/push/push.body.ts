@@ -4,6 +4,7 @@ import {
   encodeMessageText,
   hiddenExtensions,
   StreamResponseSchema,
+  type Task,
   v03,
   withoutExtensions,
 } from '../protocol/index.js';
@@ -22,32 +23,56 @@ export const contentType = ({ version }: PushTarget) =>
 /** All but the messages, which the caller wrote or was answered with. */
 const isPosted = ({ json }: PushEvent) => !json.startsWith(MESSAGE);
 
+/** What is posted for an event; undefined where nothing is. */
+export interface PushBody {
+  readonly seq: number;
+  readonly body: string | undefined;
+}
+
 /**
- * Makes the bodies of a claim's events, undefined for those that are not posted. Since 1.0 a body is the event
- * as it stands in the log; before, it was the whole task at each change of its status.
+ * Makes the bodies of a claim's events, each when it is asked for. Since 1.0 a body is the event as it stands in the
+ * log; before, it was the whole task at each change of its status.
  */
 export class PushBodies {
   constructor(private readonly store: Pick<TaskStore, 'events'>) {}
 
-  async of({ target, taskId, events }: PushClaim): Promise<ReadonlyMap<number, string>> {
-    const posted = events.filter(isPosted);
+  async *of({ target, taskId, events }: PushClaim): AsyncGenerator<PushBody> {
     const hidden = hiddenExtensions(target.extensions);
-    if (target.version === '1.0') return new Map(posted.map(({ seq, json }) => [seq, bare(json, hidden)]));
-    const wanted = new Set(posted.filter(({ json }) => STATUS.test(json)).map(({ seq }) => seq));
-    return this.#tasks(taskId, wanted, hidden);
-  }
-
-  async #tasks(taskId: string, wanted: ReadonlySet<number>, hidden: ReadonlySet<string>) {
-    const bodies = new Map<number, string>();
-    const last = Math.max(0, ...wanted);
-    const [first, ...rest] = last > 0 ? await this.store.events(taskId, 0, last) : [];
-    if (first?.response.payload.case !== 'task') return bodies;
-    const fold = new TaskFold(first.response.payload.value);
-    for (const event of [first, ...rest]) {
-      if (event !== first) fold.apply(event.response);
-      if (wanted.has(event.seq!)) bodies.set(event.seq!, v03.taskBody(withoutExtensions(fold.task, hidden)));
+    const past = target.version === '1.0' ? undefined : new PastTask(this.store, taskId);
+    for (const event of events) {
+      const { seq, json } = event;
+      if (!past) yield { seq, body: isPosted(event) ? bare(json, hidden) : undefined };
+      else {
+        const task = STATUS.test(json) ? await past.at(seq) : undefined;
+        yield { seq, body: task && v03.taskBody(withoutExtensions(task, hidden)) };
+      }
     }
-    return bodies;
+  }
+}
+
+/** A task as it was after an event, then after later ones. */
+class PastTask {
+  #fold: TaskFold | undefined;
+  #seq = 0;
+
+  constructor(
+    private readonly store: Pick<TaskStore, 'events'>,
+    private readonly taskId: string,
+  ) {}
+
+  /** Undefined where its log does not reach back to its beginning any more. */
+  async at(seq: number): Promise<Task | undefined> {
+    while (this.#seq < seq) {
+      const events = await this.store.events(this.taskId, this.#seq, seq - this.#seq);
+      for (const { response } of events) {
+        if (this.#fold) this.#fold.apply(response);
+        else if (response.payload.case === 'task') this.#fold = new TaskFold(response.payload.value);
+        else return undefined;
+      }
+      if (events.length === 0) return undefined;
+      this.#seq = events.at(-1)!.seq!;
+    }
+    return this.#fold?.task;
   }
 }
 

@@ -46,12 +46,10 @@ export class PushDelivery {
     const { hosts, bodies } = this.services;
     const { host } = this.claim.target;
     const end = performance.now() + SLICE_MS;
-    const texts = await bodies.of(this.claim);
     const credentials = this.#credentials();
     if (!credentials) return this.#failed({ ok: false, error: KEY_GONE, ms: 0 });
     const headers = { 'content-type': contentType(this.claim.target), ...credentialHeaders(credentials) };
-    for (const { seq } of this.claim.events) {
-      const body = texts.get(seq);
+    for await (const { seq, body } of bodies.of(this.claim)) {
       if (body !== undefined) {
         const wait = hosts.pause(host);
         if (wait > 0 || this.signal.aborted || performance.now() > end) return this.#report(wait);

@@ -162,15 +162,22 @@ FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
 JOIN tasks t ON t.id = r.id AND NOT t.direct AND (t.organisation, t.owner, t.agent)
   IS NOT DISTINCT FROM (r.organisation, coalesce(r.owner, t.owner), r.agent)`;
 
-/** Bytes that the tasks of a page come to, all of which are in memory at once. */
-const PAGE_BYTES = 16 * 1024 * 1024;
+/** Bytes that the tasks of a page, or the events of a batch, come to: they are all in memory at once. */
+const PAGE_BYTES = 8 * 1024 * 1024;
 
-/** The first rows of a page: as many as its bytes allow, and at least one. `found` says how many there are. */
+/**
+ * The first rows of a page: as many as its bytes allow, and at least one. `found` says how many there are. Those that
+ * are too many even as they are stored, compressed, are not read to be weighed.
+ */
 const fitting = (page: string, order: string) => `
 SELECT * FROM (
-  SELECT page.*, count(*) OVER () AS found, row_number() OVER following AS place,
+  SELECT stored.*,
     sum(coalesce(octet_length(snapshot::text), 0) + coalesce(octet_length(tail::text), 0)) OVER following AS bytes
-  FROM (${page}) AS page WINDOW following AS (ORDER BY ${order})
+  FROM (
+    SELECT page.*, count(*) OVER () AS found, row_number() OVER following AS place,
+      sum(pg_column_size(snapshot)) OVER following AS least
+    FROM (${page}) AS page WINDOW following AS (ORDER BY ${order})
+  ) AS stored WHERE place = 1 OR coalesce(least, 0) <= ${PAGE_BYTES} WINDOW following AS (ORDER BY ${order})
 ) AS weighed WHERE place = 1 OR bytes <= ${PAGE_BYTES} ORDER BY ${order}`;
 
 export const READ_MANY = fitting(
@@ -226,7 +233,12 @@ export const changes = (isOfOne: boolean) =>
   );
 
 export const EVENTS = `
-SELECT seq, payload FROM task_events WHERE task_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`;
+SELECT seq, payload FROM (
+  SELECT seq, payload, sum(size) OVER (ORDER BY seq) - size AS before FROM (
+    SELECT seq, payload, octet_length(payload::text) AS size FROM task_events
+    WHERE task_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
+  ) AS next
+) AS weighed WHERE before < ${PAGE_BYTES} ORDER BY seq`;
 
 /** Whether the task has entered a status after $2, up to $3. */
 export const MOVED = `

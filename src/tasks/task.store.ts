@@ -254,7 +254,7 @@ export abstract class TaskStore {
   /** Tasks of one context, newest first. */
   abstract context(contextId: string, scope: TaskScope, limit: number): Promise<Task[]>;
   abstract readMany(taskIds: readonly string[], scope: TaskScope): Promise<Task[]>;
-  /** Committed events after `seq`, in order, at most `limit`. Whatever the owner: callers check before. */
+  /** Committed events after `seq`, in order, at most `limit`, or fewer. Whatever the owner: callers check before. */
   abstract events(taskId: string, seq: number, limit: number): Promise<StreamEvent[]>;
   /** Whether the task has entered a status, any one, with an event after `seq` and up to `last`. */
   abstract moved(taskId: string, seq: number, last: number): Promise<boolean>;

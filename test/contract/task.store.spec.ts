@@ -388,11 +388,21 @@ describe('a task store', () => {
     );
   });
 
+  it('gives fewer events at once where they are large, at least one', async () => {
+    const lease = await started();
+    const { taskId } = lease;
+    const events = [1, 5, 5, 1].map((size, n) => chunk(taskId, `${n}`.repeat(size << 20)));
+    await store.append({ lease, written: 0, events });
+    const seqs = async (after: number) => (await store.events(taskId, after, 100)).map(({ seq }) => seq);
+    expect(await seqs(0)).toEqual([1, 2, 3, 4]);
+    expect(await seqs(4)).toEqual([5]);
+  });
+
   it('gives fewer tasks at once where they are large, at least one and none twice', async () => {
     const scope = { ...alice, agent: 'large' };
     const contextId = randomUUID();
     const ids: string[] = [];
-    for (const size of [6, 12, 6, 6]) {
+    for (const size of [3, 6, 3, 3]) {
       const task = newTask(contextId, Date.now() + ids.length);
       task.history = [create(MessageSchema, { messageId: 'm', parts: [text('x'.repeat(size << 20))] })];
       await store.create({ scope, agentVersion, task, request: {} });
