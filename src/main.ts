@@ -1,3 +1,5 @@
+import * as nodeModule from 'node:module';
+import { join } from 'node:path';
 import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
 import { type Config, environment, loadConfig, telemetrySwitches, unknownVariables } from './config/index.js';
@@ -33,6 +35,7 @@ async function run(config: Config): Promise<void> {
   onLevelSignal(logger, config);
   // Before the rest is loaded: instrumentations wrap what is loaded after them.
   const telemetry = await startTelemetry(config, telemetrySwitches(config, environment));
+  keepCompiled(config);
   const { startService } = await import('./service.js');
 
   const starting = startService(config, logger);
@@ -46,6 +49,13 @@ async function run(config: Config): Promise<void> {
   const service = await starting;
   if (config.logFormat === 'pretty') process.stdout.write(startBlock(service));
   else log.log({ message: 'Parley is ready', ...service, metricsUrl: telemetry.metricsUrl });
+}
+
+/** From Node 22.8 on what was compiled is kept for the next start, which is a sixth shorter then. */
+function keepCompiled({ dataDir }: Config): void {
+  // It does not throw: without a folder to write to it does nothing.
+  const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => void };
+  enableCompileCache?.(join(dataDir, 'compiled'));
 }
 
 /** SIGUSR2 turns the log up to `debug`, and back. */
