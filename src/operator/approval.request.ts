@@ -1,12 +1,5 @@
 import { z } from 'zod';
-
-/** Text that Postgres can store: no U+0000, no lone surrogate. */
-const text = (longest: number) =>
-  z
-    .string()
-    .max(longest)
-    .refine((value) => !value.includes('\0'), 'must not contain U+0000')
-    .transform((value) => value.toWellFormed());
+import { text } from './operator.body.js';
 
 /**
  * The body of an answer: `answer` for a task that waits for input, else an approval. An empty one approves. With the

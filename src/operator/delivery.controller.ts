@@ -10,24 +10,25 @@ import {
   PushStore,
   type Redelivery,
 } from '../push/index.js';
-import { readBody } from './operator.body.js';
+import { readBody, text } from './operator.body.js';
 import { OperatorGuard, type OperatorRequest } from './operator.guard.js';
 
 const PAGE_SIZE = 50;
-const HOST = /^[^\s/@]{1,260}$/;
+/** Visible ASCII without `/` and `@`. */
+const HOST = /^[\x21-\x2e\x30-\x3f\x41-\x7e]{1,260}$/;
 
 const DeliveryQuery = z.strictObject({
-  agent: z.string().optional(),
+  agent: text(63).optional(),
   state: z.enum(['open', 'done', 'dead']).optional(),
   task: z.uuid().optional(),
-  host: z.string().optional(),
+  host: text(260).optional(),
   pageSize: z.coerce.number().int().min(1).max(500).default(PAGE_SIZE),
   pageToken: z.string().optional(),
 });
 
 /** What to send again: what a task, one of its configs or the dead ones of a host did not get. */
 const RedeliveryRequest = z.union([
-  z.strictObject({ taskId: z.uuid(), configId: z.string().optional(), after: z.int().min(0).optional() }),
+  z.strictObject({ taskId: z.uuid(), configId: text(200).optional(), after: z.int().min(0).optional() }),
   z.strictObject({ host: z.string().regex(HOST) }),
 ]);
 
@@ -108,7 +109,7 @@ function checked(host: string): string {
   return host.toLowerCase();
 }
 
-const Position = z.tuple([z.iso.datetime(), z.uuid(), z.string()]);
+const Position = z.tuple([z.iso.datetime(), z.uuid(), text(200)]);
 
 function seal({ createdAt, taskId, configId }: DeliveryRow): string {
   return Buffer.from(JSON.stringify([createdAt, taskId, configId])).toString('base64url');

@@ -2,12 +2,12 @@ import { Body, Controller, Get, Header, HttpCode, Post, Req, UseGuards } from '@
 import { z } from 'zod';
 import { AuditLog, operatorNamed } from '../auth/index.js';
 import { type ErasureReceipt, ErasureStore } from '../tasks/index.js';
-import { readBody } from './operator.body.js';
+import { readBody, text } from './operator.body.js';
 import { OperatorGuard, type OperatorRequest } from './operator.guard.js';
 
 const ErasureRequest = z.strictObject({
-  organisation: z.string().max(200).default(''),
-  subject: z.string().min(1).max(1000),
+  organisation: text(200).default(''),
+  subject: text(1000).refine((value) => value !== '', 'must not be empty'),
 });
 
 /** `POST /operator/erasures` takes all data of a caller away and gives the receipt; `GET` lists the receipts. */

@@ -108,6 +108,8 @@ describe('An API key', () => {
     expect((await ask('DELETE', { path: `/${id}` })).status).toBe(204);
     expect((await store.find(id))?.revokedAt).toBeInstanceOf(Date);
     expect((await ask('DELETE', { path: '/0123456789abcdef' })).status).toBe(404);
+    expect((await ask('DELETE', { path: '/%00' })).status).toBe(400);
+    expect((await ask('GET', { path: '?organisation=%00' })).status).toBe(400);
   });
 
   it("opens the operators' API where it has the scope for it, and not otherwise", async () => {

@@ -11,9 +11,13 @@ import {
   Req,
   UseGuards,
 } from '@nestjs/common';
+import { z } from 'zod';
 import { type ApiKey, ApiKeys, NewApiKey } from '../auth/index.js';
-import { readBody } from './operator.body.js';
+import { readBody, text } from './operator.body.js';
 import { OperatorGuard, type OperatorRequest } from './operator.guard.js';
+
+const KeyQuery = z.strictObject({ organisation: text(500).optional() });
+const KeyPath = z.strictObject({ id: text(200) });
 
 /** API keys: `POST` makes one and shows it this once, `GET` lists them, `DELETE` revokes one. */
 @Controller('operator/keys')
@@ -33,13 +37,14 @@ export class KeyController {
 
   @Get()
   @Header('Cache-Control', 'no-store')
-  async list(@Query('organisation') organisation?: string): Promise<{ readonly keys: readonly ApiKey[] }> {
-    return { keys: await this.keys.list({ organisation }) };
+  async list(@Query() query: unknown): Promise<{ readonly keys: readonly ApiKey[] }> {
+    return { keys: await this.keys.list(readBody(KeyQuery, query)) };
   }
 
   @Delete(':id')
   @HttpCode(204)
-  async revoke(@Param('id') id: string, @Req() { operator }: OperatorRequest): Promise<void> {
+  async revoke(@Param() path: unknown, @Req() { operator }: OperatorRequest): Promise<void> {
+    const { id } = readBody(KeyPath, path);
     await this.keys.revoke(id, operator);
   }
 }

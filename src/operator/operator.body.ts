@@ -1,7 +1,15 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { invalidFields, parseJson } from '../protocol/index.js';
 
 const DEEPEST = 8;
+
+/** Text that Postgres can store: no U+0000, no lone surrogate. */
+export const text = (longest: number) =>
+  z
+    .string()
+    .max(longest)
+    .refine((value) => !value.includes('\0'), 'must not contain U+0000')
+    .transform((value) => value.toWellFormed());
 
 /**
  * A request to the operators' API; no body is an empty object.

@@ -162,10 +162,16 @@ describe("the operators' view of push", () => {
       '/deliveries?pageSize=0',
       '/deliveries?pageToken=x',
       '/deliveries?what=1',
+      '/deliveries?agent=%00',
+      '/deliveries?host=%00',
     ]) {
       expect((await request('GET', path)).status).toBe(400);
     }
     expect((await request('POST', '/deliveries/redeliver', {})).status).toBe(400);
+    expect(
+      (await request('POST', '/deliveries/redeliver', { taskId: TASKS[0], configId: '\0' })).status,
+    ).toBe(400);
+    expect((await request('POST', '/receivers/a%00b/pause')).status).toBe(400);
     expect((await fetch(`${await app.getUrl()}/operator/deliveries`)).status).toBe(401);
   });
 });
