@@ -146,11 +146,33 @@ describe('Agents in a folder', () => {
     expect(agents.get('a')).toBe(before);
   });
 
+  it('are tried again without a change where one of them could not be made', async () => {
+    const dir = mkdtempSync(join(folder, 'later-'));
+    writeFileSync(join(dir, 'a.yaml'), agent('a'));
+    await load(dir);
+    const flag = JSON.stringify(join(dir, 'flag'));
+    const maker = `() => { if (!existsSync(${flag})) throw new Error('not yet'); return { execute() {} }; }`;
+    writeFileSync(join(dir, 'b.mjs'), `import { existsSync } from 'node:fs';\nexport default ${maker};\n`);
+    writeFileSync(
+      join(dir, 'b.yaml'),
+      agent('b').replace(/backend: .*/, 'backend: { kind: module, path: ./b.mjs }'),
+    );
+    await expect(agents.reload()).rejects.toThrow(/b\.yaml:1 backend: not yet/);
+    await expect(agents.reload()).rejects.toThrow(/not yet/);
+
+    writeFileSync(join(dir, 'flag'), '');
+    expect(await agents.reload()).toBe(true);
+    expect(agents.get('b')).toBeDefined();
+    expect(await agents.reload()).toBe(false);
+  });
+
   it('name a module that is there', async () => {
     const dir = mkdtempSync(join(folder, 'module-'));
     const module = agent('a').replace(/backend: .*/, 'backend: { kind: module, path: ./gone.mjs }');
     writeFileSync(join(dir, 'a.yaml'), module);
     await expect(load(dir)).rejects.toThrow(`a.yaml:1 backend: there is no module ./gone.mjs in ${dir}`);
+    writeFileSync(join(dir, 'a.yaml'), module.replace('gone.mjs', 'a.yaml/gone.mjs'));
+    await expect(load(dir)).rejects.toThrow(/a\.yaml:1 backend: ENOTDIR/);
   });
 
   it('cannot share an id and a version', async () => {

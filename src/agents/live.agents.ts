@@ -36,6 +36,8 @@ export class LiveAgents extends AgentRegistry implements OnApplicationBootstrap,
   #made: ReadonlyMap<string, Made> = new Map();
   #served!: Served;
   #text = '';
+  /** The problems that the log was told last. */
+  #told = '';
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
 
@@ -90,8 +92,10 @@ export class LiveAgents extends AgentRegistry implements OnApplicationBootstrap,
       if (await this.reload())
         LOG.log(`Agents were read anew: ${[...this.#served.agents.keys()].join(', ')}`);
     } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      const problems = error.problems.map(({ where, what }) => `${where}: ${what}`);
+      const found = error instanceof ConfigError ? error.problems : [{ where: 'agents', what: `${error}` }];
+      const problems = found.map(({ where, what }) => `${where}: ${what}`);
+      if (this.#told === problems.join()) return;
+      this.#told = problems.join();
       LOG.error({ message: 'The changed agents are not taken', problems });
     }
   }
@@ -109,14 +113,20 @@ export class LiveAgents extends AgentRegistry implements OnApplicationBootstrap,
     for (const source of sources) {
       await this.#make(source).then(
         (one) => made.set(nameOf(source), one),
-        (error: Error) => problems.push({ where: `${source.where} backend`, what: error.message }),
+        (error: Error) => {
+          problems.push({ where: `${source.where} backend`, what: error.message });
+          // Looked at again without a change: the card of another agent may be there the next time.
+          this.#text = '';
+        },
       );
     }
     problems.push(...twice(sources), ...this.#withoutKey(sources));
     const served = this.#choose(made, problems);
-    if (!served || problems.length > 0) throw new ConfigError(problems);
-    this.#made = made;
+    const isWhole = served && problems.length === 0;
+    this.#made = isWhole ? made : new Map([...this.#made, ...made]);
+    if (!isWhole) throw new ConfigError(problems);
     this.#served = served;
+    this.#told = '';
     for (const listener of this.#listeners) listener();
     return true;
   }
@@ -204,9 +214,20 @@ export class LiveAgents extends AgentRegistry implements OnApplicationBootstrap,
 /** Everything that an agent is made from, the time of its module included. */
 function keyOf({ agent, folder }: AgentSource): string {
   const { backend } = agent;
-  const module =
-    backend.kind === 'module' && statSync(resolve(folder, backend.path), { throwIfNoEntry: false });
-  return JSON.stringify([agent, folder, module ? module.mtimeMs : 0]);
+  return JSON.stringify([
+    agent,
+    folder,
+    backend.kind === 'module' && changedAt(resolve(folder, backend.path)),
+  ]);
+}
+
+/** What cannot be looked at is told when the module is loaded. */
+function changedAt(path: string): number {
+  try {
+    return statSync(path).mtimeMs;
+  } catch {
+    return 0;
+  }
 }
 
 /** Several versions of one id may be described, each once. */
