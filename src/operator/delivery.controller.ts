@@ -6,7 +6,6 @@ import {
   type DeliveryFilter,
   type DeliveryRow,
   type FailingHost,
-  PushService,
   PushStore,
   type Redelivery,
 } from '../push/index.js';
@@ -76,15 +75,14 @@ export class DeliveryController {
 export class ReceiverController {
   constructor(
     private readonly store: PushStore,
-    private readonly push: PushService,
     private readonly audit: AuditLog,
   ) {}
 
-  /** `paused`: by operators, everywhere. `failing`: by the circuit of the replica that answers. */
+  /** `paused`: by operators. `failing`: because they keep failing, until a probe succeeds or an operator resumes them. */
   @Get('paused')
   @Header('Cache-Control', 'no-store')
   async paused(): Promise<{ paused: readonly string[]; failing: readonly FailingHost[] }> {
-    return { paused: await this.store.paused(), failing: this.push.failing() };
+    return { paused: await this.store.paused(), failing: await this.store.failing() };
   }
 
   @Post(':host/pause')

@@ -3,7 +3,6 @@ export * from './push.configs.js';
 export * from './push.module.js';
 export * from './push.service.js';
 export * from './push.store.js';
-export type { FailingHost } from './receiver.hosts.js';
 export * from './retry.schedule.js';
 export * from './webhook.client.js';
 export * from './webhook.guard.js';

@@ -1,5 +1,6 @@
 const OWNED = 't.id = $1 AND t.organisation = $2 AND t.owner = $3 AND t.agent = $4 AND NOT t.direct';
 const HELD = 'claimed_until > clock_timestamp()';
+const FREE = `(p.claimed_until IS NULL OR NOT p.${HELD})`;
 /**
  * Something waits. Not before the second event: until then the agent may answer with a Message alone, and of
  * that nothing is pushed.
@@ -28,57 +29,69 @@ SELECT (SELECT claim FROM p) AS claim FROM t`;
 export const IS_HELD = `
 SELECT FROM push_configs WHERE task_id = $1 AND id = $2 AND claim = $3 AND ${HELD}`;
 
-/** Rows are locked in one order everywhere, so that statements over many of them cannot deadlock. */
-export const WAKE = `
-WITH ${UNSYNCED}, w AS (
-  SELECT p.task_id, p.id FROM push_configs p JOIN tasks t ON t.id = p.task_id
-  WHERE p.task_id = ANY($1::uuid[]) AND p.state = 'open' AND p.due_at = 'infinity' AND ${LAGS}
-  ORDER BY p.task_id, p.id FOR UPDATE OF p
-)
-UPDATE push_configs p SET due_at = now() FROM w, unsynced WHERE p.task_id = w.task_id AND p.id = w.id`;
-
 export const SWEEP = `
 WITH w AS (
   SELECT p.task_id, p.id FROM push_configs p JOIN tasks t ON t.id = p.task_id
-  WHERE p.state = 'open' AND p.due_at = 'infinity' AND ${LAGS}
+  WHERE p.state = 'open' AND p.due_at = 'infinity' AND ${FREE} AND ${LAGS}
   FOR UPDATE OF p SKIP LOCKED
 ), d AS (
-  DELETE FROM push_configs p WHERE p.state = 'deleted' AND (p.claim IS NULL OR NOT ${HELD})
+  DELETE FROM push_configs p WHERE p.state = 'deleted' AND ${FREE}
 )
 UPDATE push_configs p SET due_at = now() FROM w WHERE p.task_id = w.task_id AND p.id = w.id`;
 
 /**
  * $1 claim, $2 its length in ms, $3 limit, $4 hosts with the room they have left, $5 room of other hosts,
- * $6 events of one claim, which begin within its first $7 bytes. The inner limit bounds the sorting under a long backlog; hosts without room are out
- * before it, so that they do not crowd out the others.
+ * $6 events of one claim, which begin within its first $7 bytes, $8 tasks with new events.
+ *
+ * Of `fresh` configs, which waited for events, those that nobody takes become due. The inner limit of `due` bounds the
+ * sorting under a long backlog; hosts without room are out before it, so that they do not crowd out the others. A host
+ * whose pause is over is probed: by one config, of the replica that prolongs the pause. No lock is waited for, so that
+ * statements cannot deadlock: what somebody else holds right now is looked at after his report.
  */
 export const CLAIM = `
 WITH ${UNSYNCED}, h AS (
   SELECT * FROM json_to_recordset($4::json) AS h(host text, room int)
+), closed AS (
+  SELECT host FROM h WHERE room <= 0 UNION SELECT host FROM push_pauses WHERE until IS NULL OR until > now()
+), fresh AS (
+  SELECT p.task_id, p.id, p.host, now() AS due_at, true AS fresh FROM push_configs p JOIN tasks t ON t.id = p.task_id
+  WHERE p.task_id = ANY($8::uuid[]) AND p.state = 'open' AND p.due_at = 'infinity' AND ${FREE} AND ${LAGS}
+  FOR UPDATE OF p SKIP LOCKED
 ), due AS (
-  SELECT p.task_id, p.id, p.host, p.due_at FROM push_configs p JOIN tasks t ON t.id = p.task_id
-  WHERE p.state = 'open' AND p.due_at <= now() AND (p.claimed_until IS NULL OR NOT p.${HELD})
-    AND p.host NOT IN (SELECT host FROM h WHERE room <= 0) AND p.host NOT IN (SELECT host FROM push_pauses)
-    AND ${LAGS}
+  SELECT p.task_id, p.id, p.host, p.due_at, false AS fresh FROM push_configs p JOIN tasks t ON t.id = p.task_id
+  WHERE p.state = 'open' AND p.due_at <= now() AND ${FREE} AND p.host NOT IN (SELECT host FROM closed) AND ${LAGS}
   ORDER BY p.due_at LIMIT 2000
 ), ranked AS (
-  SELECT *, row_number() OVER (PARTITION BY host ORDER BY due_at) AS rank FROM due
+  SELECT *, row_number() OVER (PARTITION BY host ORDER BY due_at) AS rank
+  FROM (SELECT * FROM due UNION ALL SELECT * FROM fresh WHERE host NOT IN (SELECT host FROM closed)) AS waiting
 ), fair AS (
-  SELECT r.task_id, r.id FROM ranked r LEFT JOIN h ON h.host = r.host
-  WHERE r.rank <= coalesce(h.room, $5) ORDER BY r.rank, r.due_at LIMIT $3
+  SELECT r.task_id, r.id, r.fresh FROM ranked r LEFT JOIN h ON h.host = r.host
+  WHERE r.rank <= CASE WHEN r.host IN (SELECT host FROM push_pauses) THEN 1 ELSE coalesce(h.room, $5) END
+  ORDER BY r.rank, r.due_at LIMIT $3
 ), mine AS (
-  SELECT p.task_id, p.id FROM push_configs p JOIN fair f ON f.task_id = p.task_id AND f.id = p.id
-  WHERE p.state = 'open' AND (p.claimed_until IS NULL OR NOT p.${HELD}) AND p.due_at <= now()
+  SELECT p.task_id, p.id, p.host FROM push_configs p JOIN fair f ON f.task_id = p.task_id AND f.id = p.id
+  WHERE p.state = 'open' AND ${FREE} AND (f.fresh OR p.due_at <= now())
   FOR UPDATE OF p SKIP LOCKED
+), probed AS (
+  SELECT host FROM push_pauses WHERE until <= now() AND host IN (SELECT host FROM mine) FOR UPDATE SKIP LOCKED
+), probing AS (
+  UPDATE push_pauses q SET until = clock_timestamp() + $2 * interval '1 millisecond'
+  FROM probed WHERE q.host = probed.host
 ), u AS (
   UPDATE push_configs p SET claim = $1, claimed_until = clock_timestamp() + $2 * interval '1 millisecond'
   FROM mine, unsynced WHERE p.task_id = mine.task_id AND p.id = mine.id
-  RETURNING p.task_id, p.id, p.url, p.host, p.secret, p.version, p.extensions, p.cursor, p.tries
+    AND (mine.host NOT IN (SELECT host FROM push_pauses) OR mine.host IN (SELECT host FROM probed))
+  RETURNING p.task_id, p.id, p.url, p.host, p.secret, p.version, p.extensions, p.cursor, p.tries,
+    p.host IN (SELECT host FROM probed) AS probe
+), rest AS (
+  UPDATE push_configs p SET due_at = now() FROM fresh f, unsynced
+  WHERE p.task_id = f.task_id AND p.id = f.id
+    AND NOT EXISTS (SELECT FROM u WHERE u.task_id = f.task_id AND u.id = f.id)
 )
 SELECT u.*, t.agent, e.seqs, e.payloads, (
   SELECT request->>'traceparent' FROM task_events m WHERE m.task_id = u.task_id AND m.seq = t.inbox_seq
 ) AS traceparent FROM u JOIN tasks t ON t.id = u.task_id CROSS JOIN LATERAL (
-  SELECT array_agg(x.seq ORDER BY x.seq) AS seqs, array_agg(x.payload ORDER BY x.seq) AS payloads FROM (
+  SELECT array_agg(x.seq ORDER BY x.seq) AS seqs, string_agg(x.payload::text, E'\\x1e' ORDER BY x.seq) AS payloads FROM (
     SELECT seq, payload, sum(size) OVER (ORDER BY seq) - size AS before FROM (
       SELECT seq, payload, octet_length(payload::text) AS size FROM task_events e
       WHERE e.task_id = u.task_id AND e.seq > u.cursor ORDER BY seq LIMIT $6
@@ -88,7 +101,7 @@ SELECT u.*, t.agent, e.seqs, e.payloads, (
 
 /**
  * $1 reports, $2 the task states that are terminal. What became of a try says nothing of the address or credentials that
- * have replaced those it was made with.
+ * have replaced those it was made with. Rows are locked in one order, so that reports cannot deadlock.
  */
 export const REPORT = `
 WITH ${UNSYNCED}, r AS (
@@ -115,7 +128,8 @@ UPDATE push_configs p SET
   last_ms = coalesce(l.ms, p.last_ms),
   tried_at = CASE WHEN l.ms IS NULL THEN p.tried_at ELSE clock_timestamp() END
 FROM l, unsynced WHERE p.task_id = l.task_id AND p.id = l.id AND p.claim = l.claim
-RETURNING p.task_id, p.id, l.cursor < l.version AND l.delay_ms = 0 AND p.state = 'open' AS more`;
+RETURNING p.task_id, p.id, CASE WHEN p.state <> 'open' OR l.delay_ms > 0 THEN 'later'
+  WHEN l.cursor < l.version THEN 'more' ELSE 'idle' END AS next`;
 
 /** $1 agent, $2 state, $3 task, $4 host, $5..$7 the last row before, $8 limit; all but the limit may be null. */
 export const DELIVERIES = `
@@ -142,9 +156,23 @@ UPDATE push_configs p SET
   state = 'open', tries = 0, due_at = now(), cursor = least(p.cursor, $4::bigint)
 FROM w WHERE p.task_id = w.task_id AND p.id = w.id`;
 
-export const PAUSE = 'INSERT INTO push_pauses (host) VALUES ($1) ON CONFLICT DO NOTHING';
+/** Of a host that an operator pauses the circuit is no longer asked. */
+export const PAUSE = `
+INSERT INTO push_pauses (host) VALUES ($1)
+ON CONFLICT (host) DO UPDATE SET until = NULL, paused_at = now() WHERE push_pauses.until IS NOT NULL`;
 export const RESUME = 'DELETE FROM push_pauses WHERE host = $1';
-export const PAUSED = 'SELECT host FROM push_pauses ORDER BY host';
+export const PAUSED = 'SELECT host FROM push_pauses WHERE until IS NULL ORDER BY host';
+
+/** $1 host, $2 failures that pause one, $3 whether a probe failed. Pauses of 5 s, 10 s and so on to a minute. */
+export const TRIP = `
+INSERT INTO push_pauses AS p (host, failures, until) VALUES ($1, $2, now() + interval '5 seconds')
+ON CONFLICT (host) DO UPDATE SET failures = p.failures + 1,
+  until = now() + least(5 * 2 ^ least(p.failures + 1 - $2, 10), 60) * interval '1 second'
+WHERE p.until IS NOT NULL AND $3::boolean`;
+export const RECOVER = 'DELETE FROM push_pauses WHERE host = $1 AND until IS NOT NULL';
+export const FAILING = `
+SELECT host, failures, greatest(0, extract(epoch FROM until - now()) * 1000)::int AS "probeInMs"
+FROM push_pauses WHERE until IS NOT NULL ORDER BY host`;
 
 export const BACKLOG = `
 SELECT (SELECT count(*) FROM push_configs WHERE state = 'dead') AS dead, count(*) AS due,

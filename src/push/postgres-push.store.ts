@@ -7,8 +7,10 @@ import {
   type ClaimLimits,
   type DeliveryFilter,
   type DeliveryRow,
+  type FailingHost,
   type PushBacklog,
   type PushClaim,
+  type PushNext,
   type PushReport,
   PushStore,
   type Redelivery,
@@ -18,6 +20,8 @@ import {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const EVENTS_OF_A_CLAIM = 64;
 const BYTES_OF_A_CLAIM = 1024 * 1024;
+/** Stands between payloads: it cannot occur in JSON. An array of them would cost a good deal to read. */
+const SEPARATOR = '\x1e';
 const TERMINAL = Object.values(TaskState).filter((state) => typeof state === 'number' && isTerminal(state));
 
 interface ClaimRow extends PushTarget {
@@ -26,8 +30,9 @@ interface ClaimRow extends PushTarget {
   readonly cursor: number;
   readonly tries: number;
   readonly seqs: number[] | null;
-  readonly payloads: string[] | null;
+  readonly payloads: string | null;
   readonly traceparent: string | null;
+  readonly probe: boolean;
 }
 
 /** Push configs in Postgres. `claimMs`: how long a claim lasts whose holder is never heard of again. */
@@ -67,32 +72,33 @@ export class PostgresPushStore extends PushStore {
     return (await this.#rows('push-held', sql.IS_HELD, [taskId, id, claim])).length > 0;
   }
 
-  async wake(taskIds: readonly string[]): Promise<number> {
-    return this.#count('push-wake', sql.WAKE, [taskIds]);
-  }
-
   async sweep(): Promise<void> {
     await this.#rows('push-sweep', sql.SWEEP, []);
   }
 
-  async claim({ limit, perHost, hosts }: ClaimLimits): Promise<PushClaim[]> {
+  async claim(fresh: readonly string[], { limit, perHost, hosts }: ClaimLimits): Promise<PushClaim[]> {
     const claim = randomUUID();
     const rooms = JSON.stringify([...hosts].map(([host, room]) => ({ host, room })));
-    const values = [claim, this.claimMs, limit, rooms, perHost, EVENTS_OF_A_CLAIM, BYTES_OF_A_CLAIM];
+    const most = [EVENTS_OF_A_CLAIM, BYTES_OF_A_CLAIM];
+    const values = [claim, this.claimMs, limit, rooms, perHost, ...most, fresh];
     const rows = await this.#rows<ClaimRow>('push-claim', sql.CLAIM, values);
-    return rows.map(({ task_id, agent, cursor, tries, seqs, payloads, traceparent, ...target }) => ({
-      claim,
-      taskId: task_id,
-      agent,
-      target,
-      cursor,
-      tries,
-      traceparent: traceparent ?? undefined,
-      events: (seqs ?? []).map((seq, i) => ({ seq, json: payloads![i]! })),
-    }));
+    return rows.map(({ task_id, agent, cursor, tries, probe, seqs, payloads, traceparent, ...target }) => {
+      const texts = payloads?.split(SEPARATOR) ?? [];
+      return {
+        claim,
+        taskId: task_id,
+        agent,
+        target,
+        cursor,
+        tries,
+        probe,
+        traceparent: traceparent ?? undefined,
+        events: texts.map((json, i) => ({ seq: seqs![i]!, json })),
+      };
+    });
   }
 
-  async report(reports: readonly PushReport[]): Promise<readonly boolean[]> {
+  async report(reports: readonly PushReport[]): Promise<readonly PushNext[]> {
     const rows = reports.map(({ claim, cursor, sent, tries, delayMs, dead, last }) => ({
       task_id: claim.taskId,
       id: claim.target.id,
@@ -106,10 +112,10 @@ export class PostgresPushStore extends PushStore {
       secret: claim.target.secret,
       ...last,
     }));
-    type Row = { task_id: string; id: string; more: boolean };
+    type Row = { task_id: string; id: string; next: PushNext };
     const done = await this.#rows<Row>('push-report', sql.REPORT, [JSON.stringify(rows), TERMINAL]);
-    const more = new Set(done.filter((row) => row.more).map((row) => `${row.task_id}/${row.id}`));
-    return reports.map(({ claim }) => more.has(`${claim.taskId}/${claim.target.id}`));
+    const next = new Map(done.map((row) => [`${row.task_id}/${row.id}`, row.next]));
+    return reports.map(({ claim }) => next.get(`${claim.taskId}/${claim.target.id}`) ?? 'later');
   }
 
   deliveries({ agent, state, taskId, host, limit, after }: DeliveryFilter): Promise<DeliveryRow[]> {
@@ -133,6 +139,18 @@ export class PostgresPushStore extends PushStore {
 
   async paused(): Promise<string[]> {
     return (await this.#rows<{ host: string }>('push-paused', sql.PAUSED, [])).map((row) => row.host);
+  }
+
+  async trip(host: string, failures: number, probed: boolean): Promise<void> {
+    await this.#rows('push-trip', sql.TRIP, [host, failures, probed]);
+  }
+
+  async recover(host: string): Promise<void> {
+    await this.#rows('push-recover', sql.RECOVER, [host]);
+  }
+
+  async failing(): Promise<FailingHost[]> {
+    return this.#rows<FailingHost>('push-failing', sql.FAILING, []);
   }
 
   async backlog(): Promise<PushBacklog> {

@@ -2,8 +2,8 @@ import { inSpan, markError, traceHeaders } from '../telemetry/index.js';
 import { contentType, type PushBodies } from './push.body.js';
 import { credentialHeaders, type PushCredentials } from './push.credentials.js';
 import type { PushMetrics } from './push.metrics.js';
-import type { PushClaim, PushReport } from './push.store.js';
-import type { ReceiverHosts } from './receiver.hosts.js';
+import type { PushClaim, PushReport, PushStore } from './push.store.js';
+import { FAILURES_TO_PAUSE, type ReceiverHosts } from './receiver.hosts.js';
 import type { RetrySchedule } from './retry.schedule.js';
 import type { WebhookAnswer, WebhookClient } from './webhook.client.js';
 import type { WebhookSigner } from './webhook.signer.js';
@@ -18,6 +18,7 @@ export interface DeliveryServices {
   readonly client: WebhookClient;
   readonly signer: WebhookSigner;
   readonly hosts: ReceiverHosts;
+  readonly circuit: Pick<PushStore, 'trip' | 'recover'>;
   readonly schedule: RetrySchedule;
   readonly bodies: PushBodies;
   readonly metrics: PushMetrics;
@@ -43,21 +44,19 @@ export class PushDelivery {
   }
 
   async run(): Promise<PushReport> {
-    const { hosts, bodies } = this.services;
-    const { host } = this.claim.target;
+    const { bodies } = this.services;
     const end = performance.now() + SLICE_MS;
     const credentials = this.#credentials();
     if (!credentials) return this.#failed({ ok: false, error: KEY_GONE, ms: 0 });
     const headers = { 'content-type': contentType(this.claim.target), ...credentialHeaders(credentials) };
     for await (const { seq, body } of bodies.of(this.claim)) {
       if (body !== undefined) {
-        const wait = hosts.pause(host);
-        if (wait > 0 || this.signal.aborted || performance.now() > end) return this.#report(wait);
+        if (this.signal.aborted || performance.now() > end) return this.#report(0);
         const notification = { taskId: this.claim.taskId, configId: this.claim.target.id, seq, body };
         const signed = { ...headers, ...this.services.signer.headers(notification, credentials) };
         this.#last = await this.#post(seq, signed, body);
         if (!this.#last.ok) return this.#failed(this.#last);
-        this.#delivered(this.#last);
+        await this.#delivered(this.#last);
       }
       this.#cursor = seq;
     }
@@ -96,26 +95,44 @@ export class PushDelivery {
     });
   }
 
-  #delivered(answer: WebhookAnswer): void {
-    this.services.hosts.succeeded(this.claim.target.host);
-    this.services.metrics.tried('delivered', answer);
+  async #delivered(answer: WebhookAnswer): Promise<void> {
+    const { hosts, circuit, metrics } = this.services;
+    const { host } = this.claim.target;
+    hosts.succeeded(host);
+    // What the database does not hear of, the next probe finds out again.
+    if (this.#isProbe) await circuit.recover(host).catch(() => undefined);
+    metrics.tried('delivered', answer);
     this.#tries = 0;
     this.#sent++;
   }
 
-  #failed(answer: WebhookAnswer): PushReport {
-    const { hosts, schedule, metrics, givenUp } = this.services;
+  async #failed(answer: WebhookAnswer): Promise<PushReport> {
+    const { schedule, metrics, givenUp } = this.services;
     // Broken off by us: the try does not count against the receiver.
     if (this.signal.aborted) return this.#report(0);
     this.#last = answer;
-    const { host } = this.claim.target;
-    if (answer.error !== KEY_GONE && hosts.failed(host)) metrics.paused(host);
+    if (answer.error !== KEY_GONE) await this.#suspect();
     this.#tries++;
     const gone = answer.status === GONE;
     const pause = gone ? undefined : schedule.pause(this.#tries, answer.retryAfterMs);
     metrics.tried(gone ? 'gone' : pause === undefined ? 'dead' : 'failed', answer);
     if (pause === undefined) givenUp(this.claim, answer);
     return this.#report(pause ?? 0, pause === undefined);
+  }
+
+  /** Pauses a host that keeps failing; for longer, where this was its probe. */
+  async #suspect(): Promise<void> {
+    const { hosts, circuit, metrics } = this.services;
+    const { host } = this.claim.target;
+    const isFailing = hosts.failed(host);
+    if (!isFailing && !this.#isProbe) return;
+    await circuit.trip(host, FAILURES_TO_PAUSE, this.#isProbe).catch(() => undefined);
+    if (!this.#isProbe) metrics.paused(host);
+  }
+
+  /** The first push of a probing claim; the others find the host open. */
+  get #isProbe(): boolean {
+    return this.claim.probe && this.#sent === 0;
   }
 
   #report(delayMs: number, dead = false): PushReport {

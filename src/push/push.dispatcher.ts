@@ -1,4 +1,4 @@
-import { GroupLane, type PushSignal } from '../tasks/index.js';
+import type { PushSignal } from '../tasks/index.js';
 import { type DeliveryServices, PushDelivery } from './push.delivery.js';
 import type { PushClaim, PushReport, PushStore } from './push.store.js';
 
@@ -6,9 +6,10 @@ import type { PushClaim, PushReport, PushStore } from './push.store.js';
 const POLL_MS = 1_000;
 /** Every so many polls, also for what nobody was told of: a replica died between commit and push. */
 const POLLS_PER_SWEEP = 5;
+/** Between two rounds: what comes in this time shares the statements of the next one. */
+const GATHER_MS = 10;
 /** Time for pushes in flight to end when the service stops. */
 const STOP_MS = 3_000;
-const REPORTS = { items: 500, size: Number.POSITIVE_INFINITY };
 
 export interface DispatcherOptions {
   readonly store: PushStore;
@@ -18,36 +19,34 @@ export interface DispatcherOptions {
 }
 
 /**
- * Claims configs that have something to deliver and delivers, as much as there is room for:
+ * Claims configs that have something to deliver and delivers, as much as there is room for, in rounds of two statements:
  *
- *   idle --a commit's hint, or the poll--> wake, claim --> deliver each --> report --+--> idle
- *                                              ^--------- more waits, or room ------'
+ *   idle --a commit's hint, the poll, or a delivery has ended--> report what has ended, claim --> deliver each --> idle
+ *                                                                   ^--------- more waits, or room ------'
  *
- * A hint costs no statement until the round that is running has ended: under load many share one. A config is woken
- * once more after its report: what was committed while the report looked found it claimed and woke nobody.
+ * The first round begins at once; under load many share one. A config that has caught up is looked at once more after
+ * its report: what was committed while the report looked found it claimed and woke nobody.
  */
 export class PushDispatcher {
-  readonly #woken = new Set<string>();
+  readonly #fresh = new Set<string>();
   readonly #running = new Map<string, AbortController>();
-  readonly #reports: GroupLane<PushReport, boolean>;
+  readonly #reports: PushReport[] = [];
   #poll: NodeJS.Timeout | undefined;
   #polls = 0;
   #stopped = false;
   #round = false;
   #again = false;
-  /** Something may be due beside what is woken. */
+  /** Something may be due beside what is fresh. */
   #due = false;
-  /** The last round left something behind for want of room. */
+  /** The last claim left something behind for want of room. */
   #backlog = false;
   #whenIdle: (() => void) | undefined;
 
-  constructor(private readonly options: DispatcherOptions) {
-    this.#reports = new GroupLane((reports) => options.store.report(reports), REPORTS);
-  }
+  constructor(private readonly options: DispatcherOptions) {}
 
   start(): void {
     this.options.signal.listen((taskId) => {
-      this.#woken.add(taskId);
+      this.#fresh.add(taskId);
       this.#want();
     });
     this.#poll = setInterval(() => void this.#onPoll(), POLL_MS).unref();
@@ -74,9 +73,8 @@ export class PushDispatcher {
     clearTimeout(late);
   }
 
-  /** Looks for due deliveries now: somebody has made some. */
+  /** There is something to report, or may be something to claim. */
   #want(): void {
-    if (this.#stopped) return;
     this.#again = true;
     if (this.#round) return;
     this.#round = true;
@@ -90,37 +88,46 @@ export class PushDispatcher {
   }
 
   async #rounds(): Promise<void> {
-    try {
-      while (this.#again && !this.#stopped) {
-        this.#again = false;
-        await this.#claim();
-      }
-    } catch {
-      // The database is away; the next poll asks again.
-    } finally {
-      this.#round = false;
-      this.#whenIdle?.();
+    while (this.#again) {
+      this.#again = false;
+      await this.#report();
+      // Without the database there is nothing to claim; the next poll asks again.
+      if (!this.#stopped) await this.#claim().catch(() => undefined);
+      if (this.#again) await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
     }
+    this.#round = false;
+    this.#whenIdle?.();
+  }
+
+  /** A claim whose report fails runs out: what it delivered is delivered again. */
+  async #report(): Promise<void> {
+    const { store, services } = this.options;
+    const reports = this.#reports.splice(0);
+    if (reports.length === 0) return;
+    try {
+      const next = await store.report(reports);
+      for (const [i, { claim }] of reports.entries()) {
+        if (next[i] === 'idle') this.#fresh.add(claim.taskId);
+        this.#due ||= next[i] === 'more' || this.#backlog;
+      }
+    } catch (cause) {
+      services.metrics.broken('Pushes could not be taken down; they are made again', cause);
+    }
+    for (const { claim } of reports) this.#running.delete(key(claim.taskId, claim.target.id));
   }
 
   async #claim(): Promise<void> {
     const { store, concurrency, services } = this.options;
-    const ids = [...this.#woken];
-    this.#woken.clear();
-    const isDue = this.#due;
-    this.#due = false;
-    const woken = ids.length > 0 ? await store.wake(ids) : 0;
-    if (woken === 0 && !isDue) return;
-    const limit = concurrency - this.#running.size;
-    if (limit <= 0) {
-      this.#backlog = true;
-      return;
-    }
+    const limit = Math.max(0, concurrency - this.#running.size);
+    const fresh = [...this.#fresh];
+    if (fresh.length === 0 && !(this.#due && limit > 0)) return;
+    this.#fresh.clear();
+    this.#due &&= limit === 0;
     const hosts = services.hosts.rooms();
     const perHost = services.hosts.share;
-    const claims = await store.claim({ limit, perHost, hosts });
-    this.#backlog = claims.length > 0 || [...hosts.values()].some((room) => room <= 0);
+    const claims = await store.claim(fresh, { limit, perHost, hosts });
     for (const claim of claims) void this.#deliver(claim);
+    this.#backlog = claims.length >= limit || [...services.hosts.rooms().values()].some((room) => room <= 0);
   }
 
   async #deliver(claim: PushClaim): Promise<void> {
@@ -130,18 +137,13 @@ export class PushDispatcher {
     this.#running.set(key(claim.taskId, id), controller);
     services.hosts.enter(host);
     try {
-      const report = await new PushDelivery(claim, services, controller.signal).run();
-      services.hosts.leave(host);
-      const more = await this.#reports.submit(report, 1);
-      if (more || this.#backlog) this.#due = true;
-      this.#woken.add(claim.taskId);
-      this.#want();
+      this.#reports.push(await new PushDelivery(claim, services, controller.signal).run());
     } catch (cause) {
-      services.hosts.leave(host);
       services.metrics.broken('A push could not be made; it is tried again', cause);
-    } finally {
       this.#running.delete(key(claim.taskId, id));
-      if (this.#running.size === 0) this.#whenIdle?.();
+    } finally {
+      services.hosts.leave(host);
+      this.#want();
     }
   }
 }

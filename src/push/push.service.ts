@@ -8,7 +8,7 @@ import { PushConfigs } from './push.configs.js';
 import { PushDispatcher } from './push.dispatcher.js';
 import { PushMetrics } from './push.metrics.js';
 import { type PushClaim, PushStore } from './push.store.js';
-import { type FailingHost, ReceiverHosts } from './receiver.hosts.js';
+import { ReceiverHosts } from './receiver.hosts.js';
 import { RetrySchedule } from './retry.schedule.js';
 import { type WebhookAnswer, WebhookClient } from './webhook.client.js';
 import { WebhookGuard } from './webhook.guard.js';
@@ -24,7 +24,6 @@ interface Parts {
   readonly configs: PushConfigs;
   readonly dispatcher: PushDispatcher;
   readonly client: WebhookClient;
-  readonly hosts: ReceiverHosts;
 }
 
 /** Push as a whole: the callers' configs and what delivers to them. */
@@ -38,12 +37,12 @@ export class PushService implements OnApplicationBootstrap, BeforeApplicationShu
     const { pushConcurrency: concurrency, pushTimeoutMs: timeoutMs, pushProxy: proxy } = config;
     const guard = new WebhookGuard(config.pushAllow);
     const client = new WebhookClient({ guard, timeoutMs, proxy });
-    const hosts = new ReceiverHosts(concurrency);
     const metrics = new PushMetrics(store);
     const services = {
       client,
       signer: new WebhookSigner(config.pushSecrets),
-      hosts,
+      hosts: new ReceiverHosts(concurrency),
+      circuit: store,
       schedule: new RetrySchedule(config.pushRetryMs),
       bodies: new PushBodies(tasks),
       metrics,
@@ -61,7 +60,7 @@ export class PushService implements OnApplicationBootstrap, BeforeApplicationShu
       ids,
       abort: (taskId, id) => dispatcher.abort(taskId, id),
     });
-    this.#parts = { configs, dispatcher, client, hosts };
+    this.#parts = { configs, dispatcher, client };
   }
 
   /** @throws A2AError `pushNotificationNotSupported` where push is off */
@@ -73,11 +72,6 @@ export class PushService implements OnApplicationBootstrap, BeforeApplicationShu
   /** The listener is told of every config that this replica gives up, with its last answer. */
   onGivenUp(listener: GivenUp): void {
     this.#listeners.push(listener);
-  }
-
-  /** Hosts that this replica has paused because they keep failing. */
-  failing(): readonly FailingHost[] {
-    return this.#parts?.hosts.failing() ?? [];
   }
 
   onApplicationBootstrap(): void {

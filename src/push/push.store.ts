@@ -27,6 +27,8 @@ export interface PushClaim {
   readonly events: readonly PushEvent[];
   /** Of the newest message of the task: what is pushed comes of it. */
   readonly traceparent?: string;
+  /** Its host keeps failing and is paused: this claim alone finds out whether it does better. */
+  readonly probe: boolean;
 }
 
 /** How far a claim got. Gives it back. */
@@ -42,6 +44,12 @@ export interface PushReport {
   /** What the last try brought, where there was one. */
   readonly last?: { readonly status?: number; readonly error?: string; readonly ms: number };
 }
+
+/**
+ * What a config does after a report. `more`: the next events are there and due. `idle`: it waits for events, as far as
+ * was seen; some may just have come. `later`: nothing now.
+ */
+export type PushNext = 'more' | 'idle' | 'later';
 
 /** How many more configs may be claimed of a host; of one that is not named, `perHost`. */
 export interface ClaimLimits {
@@ -95,6 +103,15 @@ export interface PushBacklog {
   readonly lagSeconds: number;
 }
 
+/** A host that keeps failing, as operators see it. */
+export interface FailingHost {
+  readonly host: string;
+  /** In a row. */
+  readonly failures: number;
+  /** Milliseconds until the next probe; while one is under way, until it is given up. */
+  readonly probeInMs: number;
+}
+
 /** Where push configs and their places in the log live. Errors: `unavailable` when the database cannot answer. */
 export abstract class PushStore {
   /** @throws A2AError `taskNotFound`; `invalidParams` when there are too many */
@@ -108,20 +125,33 @@ export abstract class PushStore {
   abstract remove(taskId: string, scope: TaskScope, id: string): Promise<string | null | undefined>;
   /** Whether a claim is still held. */
   abstract isHeld(taskId: string, id: string, claim: string): Promise<boolean>;
-  /** Marks those configs of these tasks as due that wait for events and lag behind. Answers how many. */
-  abstract wake(taskIds: readonly string[]): Promise<number>;
   /** Marks every config as due that lags behind its task, and clears away what was removed. */
   abstract sweep(): Promise<void>;
-  /** Claims configs that are due, the longest waiting first; of each its next events. */
-  abstract claim(limits: ClaimLimits): Promise<PushClaim[]>;
-  /** Takes down how far claims got. A report for a claim that is over is ignored. True: more waits already. */
-  abstract report(reports: readonly PushReport[]): Promise<readonly boolean[]>;
+  /**
+   * Claims configs that are due, the longest waiting first, and those of `fresh` tasks that wait for events which are
+   * there; of each its next events. What is not claimed for want of room, or because its host is paused, is due. Of a
+   * host whose pause is over one config is claimed, by one replica, as its probe.
+   */
+  abstract claim(fresh: readonly string[], limits: ClaimLimits): Promise<PushClaim[]>;
+  /** Takes down how far claims got. A report for a claim that is over is ignored. */
+  abstract report(reports: readonly PushReport[]): Promise<readonly PushNext[]>;
   abstract deliveries(filter: DeliveryFilter): Promise<DeliveryRow[]>;
   /** Makes deliveries due at once, dead ones too. Answers how many. */
   abstract redeliver(what: Redelivery): Promise<number>;
+  /** For all replicas, until it is resumed. */
   abstract pause(host: string): Promise<void>;
+  /** Also a host that is paused because it kept failing. */
   abstract resume(host: string): Promise<void>;
   /** Hosts that operators have paused. */
   abstract paused(): Promise<string[]>;
+  /**
+   * Pauses a host that has failed so often in a row, for all replicas and 5 s; for twice as long as before, up to a
+   * minute, when its probe failed. One that is paused already stays so.
+   */
+  abstract trip(host: string, failures: number, probed: boolean): Promise<void>;
+  /** Its probe succeeded: ends the pause, unless it is an operator's. */
+  abstract recover(host: string): Promise<void>;
+  /** Hosts that are paused because they keep failing. */
+  abstract failing(): Promise<FailingHost[]>;
   abstract backlog(): Promise<PushBacklog>;
 }

@@ -59,7 +59,7 @@ export class WebhookClient {
   }
 
   /** Through a proxy there is no look-up of ours inside the connection: the name is checked before. */
-  #target(url: string): URL | Promise<URL> {
+  #target(url: string): Readonly<URL> | Promise<Readonly<URL>> {
     return this.options.proxy ? this.options.guard.check(url) : this.options.guard.parse(url);
   }
 
@@ -94,7 +94,7 @@ async function connections({ guard, proxy }: WebhookClientOptions): Promise<Disp
 
 interface Sending extends Pick<WebhookPost, 'headers' | 'body' | 'signal'> {
   readonly agent: Dispatcher;
-  readonly target: URL;
+  readonly target: Readonly<URL>;
 }
 
 interface Head {

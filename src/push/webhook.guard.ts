@@ -3,6 +3,8 @@ import { isIP, type LookupFunction } from 'node:net';
 import { AllowList, isPublic } from './address.rules.js';
 
 const LONGEST_URL = 2_048;
+/** Addresses that were let through and are remembered. */
+const MOST_KNOWN = 1_000;
 /** What a registration waits for a name server; the address is looked at again on every try. */
 const LOOKUP_MS = 2_000;
 /** Names that mean this machine or its neighbours on any resolver (RFC 6761, RFC 6762, RFC 8375). */
@@ -23,6 +25,8 @@ type LookupDone = (error: NodeJS.ErrnoException | null, addresses: LookupAddress
  */
 export class WebhookGuard {
   readonly #allowed: AllowList;
+  /** The rules do not change while the service runs: what was let through once is not looked at again. */
+  readonly #known = new Map<string, URL>();
 
   constructor(
     allow: readonly string[],
@@ -32,7 +36,16 @@ export class WebhookGuard {
   }
 
   /** Checks what can be seen of the URL without a look-up. @throws ForbiddenUrl */
-  parse(text: string): URL {
+  parse(text: string): Readonly<URL> {
+    const known = this.#known.get(text);
+    if (known) return known;
+    const url = this.#checked(text);
+    if (this.#known.size >= MOST_KNOWN) this.#known.clear();
+    this.#known.set(text, url);
+    return url;
+  }
+
+  #checked(text: string): URL {
     if (text.length > LONGEST_URL || !URL.canParse(text)) throw new ForbiddenUrl('is not a URL');
     const url = new URL(text);
     const host = hostOf(url);
@@ -47,7 +60,7 @@ export class WebhookGuard {
   }
 
   /** {@link parse}, and looks the name up. One that nobody knows yet is left to the tries. @throws ForbiddenUrl */
-  async check(text: string): Promise<URL> {
+  async check(text: string): Promise<Readonly<URL>> {
     const url = this.parse(text);
     const host = hostOf(url);
     for (const { address } of isIP(host) ? [] : await this.#addresses(host))
@@ -94,5 +107,5 @@ export class WebhookGuard {
 const forbidden = () => new ForbiddenUrl('must not lead to this service or its network');
 
 /** The host without brackets and without the dot that may end a name. */
-const hostOf = ({ hostname }: URL) => bare(hostname.replace(/^\[(.*)\]$/, '$1'));
+const hostOf = ({ hostname }: Readonly<URL>) => bare(hostname.replace(/^\[(.*)\]$/, '$1'));
 const bare = (host: string) => host.toLowerCase().replace(/\.$/, '');

@@ -6,7 +6,7 @@ import { AnonymousAuthenticator, AuditLog, Authenticator } from '../../src/auth/
 import { Config } from '../../src/config/index.js';
 import { Postgres } from '../../src/database/index.js';
 import { DeliveryController, ReceiverController } from '../../src/operator/delivery.controller.js';
-import { PushService, PushStore } from '../../src/push/index.js';
+import { PushStore } from '../../src/push/index.js';
 import { PostgresPushStore } from '../../src/push/postgres-push.store.js';
 import { testConfig } from '../support/config.js';
 import { FakeAudit } from '../support/fake.audit.js';
@@ -20,7 +20,6 @@ let database: TestDatabase;
 let postgres: Postgres;
 let app: NestFastifyApplication;
 const audit = new FakeAudit();
-let failing: object[] = [];
 
 beforeAll(async () => {
   database = await createDatabase();
@@ -33,7 +32,6 @@ beforeAll(async () => {
       { provide: AuditLog, useValue: audit },
       { provide: Config, useValue: config },
       { provide: PushStore, useValue: new PostgresPushStore(postgres, 1_000) },
-      { provide: PushService, useValue: { failing: () => failing } },
     ],
   })
   class OperatorUnderTest {}
@@ -151,8 +149,18 @@ describe("the operators' view of push", () => {
   });
 
   it('shows the hosts that keep failing', async () => {
-    failing = [{ host: 'b.example', failures: 21, probeInMs: 4_000 }];
-    expect((await request('GET', '/receivers/paused')).json).toEqual({ paused: [], failing });
+    const store = new PostgresPushStore(postgres, 1_000);
+    const shown = async () => (await request('GET', '/receivers/paused')).json;
+    await store.trip('b.example', 20, false);
+    await store.trip('b.example', 20, true);
+    const { paused, failing } = await shown();
+    expect(paused).toEqual([]);
+    expect(failing).toEqual([{ host: 'b.example', failures: 21, probeInMs: expect.any(Number) }]);
+    expect(failing[0].probeInMs).toBeGreaterThan(8_000);
+    await request('POST', '/receivers/b.example/pause');
+    await store.recover('b.example');
+    expect(await shown()).toEqual({ paused: ['b.example'], failing: [] });
+    await request('POST', '/receivers/b.example/resume');
   });
 
   it('refuses what it does not understand, and who is no operator', async () => {

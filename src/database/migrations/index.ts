@@ -9,6 +9,7 @@ import { TaskStates1764500000007 } from './0007-task-states.js';
 import { AgentVersion1764500000008 } from './0008-agent-version.js';
 import { Waits1764500000009 } from './0009-waits.js';
 import { Handovers1764500000010 } from './0010-handovers.js';
+import { PushCircuit1764500000011 } from './0011-push-circuit.js';
 
 /** Every migration, oldest first. A released one never changes; its class name ends in its timestamp. */
 export const MIGRATIONS: readonly (new () => Migration)[] = [
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   AgentVersion1764500000008,
   Waits1764500000009,
   Handovers1764500000010,
+  PushCircuit1764500000011,
 ];
