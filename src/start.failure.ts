@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { InvalidCards } from './cards/index.js';
 import { type Config, ConfigError } from './config/index.js';
 import { BreakingMigrations, DatabaseUnavailable, databaseError } from './database/index.js';
@@ -12,7 +13,16 @@ export function startFailure(error: unknown, config?: Config): string {
 /** What a person can do something about, in words; undefined for anything else. */
 export function knownFailure(error: Error, config?: Config): string | undefined {
   if (error instanceof BreakingMigrations) return error.message;
-  return (config && listenFailure(error, config)) ?? databaseFailure(error, config);
+  if (config === undefined) return undefined;
+  return folderFailure(error, config) ?? listenFailure(error, config) ?? databaseFailure(error, config);
+}
+
+/** What files answer: with a path, unlike a listener. */
+function folderFailure(error: NodeJS.ErrnoException, { dataDir }: Config): string | undefined {
+  const { code, path } = error;
+  if (code === undefined || path === undefined || !resolve(path).startsWith(resolve(dataDir)))
+    return undefined;
+  return `the data folder cannot be used (${error.message}); correct PARLEY_DATA_DIR.`;
 }
 
 function listenFailure({ message }: Error, { host, httpPort, metricsPort }: Config): string | undefined {
@@ -35,8 +45,8 @@ const REFUSALS: Readonly<Record<string, string>> = {
   '42501': 'does not let this user make tables',
 };
 
-function databaseFailure(error: Error, config?: Config): string | undefined {
-  if (!config?.databaseUrl) return undefined;
+function databaseFailure(error: Error, config: Config): string | undefined {
+  if (!config.databaseUrl) return undefined;
   const { host, pathname } = new URL(config.databaseUrl);
   const code = 'code' in error ? String(error.code) : '';
   const refusal = REFUSALS[code];
