@@ -207,8 +207,10 @@ class Group {
     return merged.lease.token === token ? merged : undefined;
   }
 
+  /** Tasks in the order of their ids: statements that lock them in one order cannot wait for each other. */
   values(): string[] {
-    const writes = [...this.#merged.values()].map(writeJson);
+    const merged = [...this.#merged].sort(([a], [b]) => (a < b ? -1 : 1));
+    const writes = merged.map(([, write]) => writeJson(write));
     return [array(writes), array(this.#events), array(this.#creates), array(this.#pushes)];
   }
 

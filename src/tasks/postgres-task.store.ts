@@ -337,8 +337,10 @@ export class PostgresTaskStore extends TaskStore {
   }
 }
 
+/** In the order in which every statement over many tasks locks them: two can then not wait for each other. */
 function leaseRows(leases: readonly Lease[]): string {
-  return JSON.stringify(leases.map(({ taskId, token }) => ({ id: taskId, token })));
+  const rows = leases.map(({ taskId, token }) => ({ id: taskId, token }));
+  return JSON.stringify(rows.sort((a, b) => (a.id < b.id ? -1 : 1)));
 }
 
 function owner({ organisation, owner, agent }: TaskScope): string[] {

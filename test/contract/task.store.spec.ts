@@ -194,6 +194,23 @@ describe('a task store', () => {
     expect(await taken(lease.taskId)).toMatchObject({ attempt: 3, crashes: 1 });
   });
 
+  it('gives many leases back while their turns write, in whatever order', async () => {
+    const leases = await Promise.all(Array.from({ length: 300 }, () => started()));
+    for (let written = 0; written < 6; written++) {
+      const writes = leases.map((lease) =>
+        store.append({ lease, written, events: [chunk(lease.taskId, `${written}`)] }),
+      );
+      await new Promise((resolve) => setImmediate(resolve));
+      await rival.release(leases.toReversed(), true);
+      expect(await Promise.all(writes)).not.toContain(undefined);
+    }
+    await store.renew(leases);
+    const { rows } = await postgres.query<{ deadlocks: number }>({
+      text: 'SELECT pg_stat_get_db_deadlocks(oid)::int AS deadlocks FROM pg_database WHERE datname = current_database()',
+    });
+    expect(rows[0]?.deadlocks).toBe(0);
+  });
+
   it('hands an expired turn to one of two that ask at once', async () => {
     const short = new PostgresTaskStore(postgres, { holder: 'short', leaseMs: 0 });
     const ids = new Set<string>();
