@@ -52,8 +52,8 @@ export interface RestOperation {
   read(input: HttpInput, caller: Caller): Message;
   /** The body as JSON text. */
   write(reply: Message, request: Message, caller: Caller): string;
-  /** The data of an event of a stream, as JSON text on one line. */
-  event(event: StreamEvent, caller: Caller): string;
+  /** Makes the data of a stream's events, JSON text on one line. The caller's headers are read here and not later. */
+  events(caller: Caller): (event: StreamEvent) => string;
   error(fault: Fault): HttpAnswer;
 }
 
@@ -71,5 +71,5 @@ export interface GrpcOperation {
   tenant(request: Message, caller: Caller): string;
   read(request: Message, caller: Caller): Message;
   write(reply: Message, caller: Caller): Message;
-  event(event: StreamEvent, caller: Caller): Uint8Array;
+  events(caller: Caller): (event: StreamEvent) => Uint8Array;
 }

@@ -3,7 +3,7 @@ import { Metadata, type ServerUnaryCall, type ServerWritableStream } from '@grpc
 import { Controller } from '@nestjs/common';
 import { GrpcMethod, RpcException } from '@nestjs/microservices';
 import { EMPTY, type Observable } from 'rxjs';
-import { A2AError, type StreamEvent, Undecodable } from '../../protocol/index.js';
+import { A2AError, Undecodable } from '../../protocol/index.js';
 import type { Call, Destination } from '../call.js';
 import type { GrpcOperation } from '../dialect.js';
 import { Dispatcher, isStream } from '../dispatcher.js';
@@ -44,8 +44,7 @@ export class GrpcController {
       grpc.sendMetadata(metadataOf(call));
       if (!isStream(result)) return rpc.write(result, caller);
       const stream = grpc as ServerWritableStream<Request, Uint8Array>;
-      const bytesOf = (event: StreamEvent) => rpc.event(event, caller);
-      const sink = new GrpcSink(stream, call, bytesOf);
+      const sink = new GrpcSink(stream, call, rpc.events(caller));
       this.streams.deliver(call, result, sink);
       // Not awaited here, where all of the request would be kept until the stream ends.
       return sink.ended.then(() => EMPTY);

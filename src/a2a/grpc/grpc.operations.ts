@@ -1,9 +1,10 @@
 import type { Message } from '@bufbuild/protobuf';
-import { A2AService, OPERATION_NAMES, OPERATIONS } from '../../protocol/index.js';
+import { A2AService, OPERATION_NAMES, OPERATIONS, type StreamEvent } from '../../protocol/index.js';
 import type { GrpcOperation } from '../dialect.js';
 import { v03GrpcOperations } from '../v03/index.js';
 
 const asItIs = (message: Message) => message;
+const bytesOf = ({ binary }: StreamEvent) => binary;
 
 /** Every rpc, of every version. Those of 1.0 need no translation. */
 export const GRPC_OPERATIONS: readonly GrpcOperation[] = [
@@ -17,7 +18,7 @@ export const GRPC_OPERATIONS: readonly GrpcOperation[] = [
       tenant: (request) => (request as Message & { readonly tenant: string }).tenant,
       read: asItIs,
       write: asItIs,
-      event: ({ binary }) => binary,
+      events: () => bytesOf,
     }),
   ),
   ...v03GrpcOperations,

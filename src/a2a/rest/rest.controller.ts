@@ -60,13 +60,13 @@ export class RestController {
 }
 
 class RestFrames implements SseFrames {
+  readonly event: (event: StreamEvent) => string;
+
   constructor(
     private readonly route: RestOperation,
-    private readonly caller: Caller,
-  ) {}
-
-  event(event: StreamEvent): string {
-    return this.route.event(event, this.caller);
+    caller: Caller,
+  ) {
+    this.event = route.events(caller);
   }
 
   error(fault: Fault): string {

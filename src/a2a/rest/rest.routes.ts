@@ -1,8 +1,10 @@
-import { HTTP_ROUTES, requestFromHttp } from '../../protocol/index.js';
+import { HTTP_ROUTES, requestFromHttp, type StreamEvent } from '../../protocol/index.js';
 import type { RestOperation } from '../dialect.js';
 import { replyText } from '../reply.text.js';
 import { v03RestOperations } from '../v03/index.js';
 import { errorAnswer, REST_TYPE } from './rest.error.js';
+
+const jsonOf = ({ json }: StreamEvent) => json;
 
 /** Where the routes of the protos hang: at the root for the default agent, and below each agent and version. */
 export const REST_BASES = ['/rest', '/agents/:agent/rest', '/agents/:agent/versions/:version/rest'];
@@ -20,7 +22,7 @@ export const REST_OPERATIONS: readonly RestOperation[] = [
       type: REST_TYPE,
       read: (input) => requestFromHttp(route, input),
       write: (reply, request) => replyText(operation, request, reply),
-      event: ({ json }) => json,
+      events: () => jsonOf,
       error: (fault) => errorAnswer(fault),
     };
   }),

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -94,6 +95,27 @@ describe('A stream of server-sent events', { timeout: 20_000 }, () => {
       'x-accel-buffering': 'no',
       'a2a-version': '1.0',
     });
+    request.destroy();
+    await eventually(() => expect(hand.returned).toBe(true));
+  });
+
+  it('keeps no header of its request while it is open', async () => {
+    const hand = new Hand();
+    let secret: string | undefined;
+    bindings.operations.subscribeToTask = async (_, call) => {
+      secret = call.header?.('authorization');
+      return hand;
+    };
+    const { hostname, port } = new URL(bindings.url);
+    const headers = { 'a2a-version': '1.0', authorization: 'Bearer secret' };
+    const arrived = once(bindings.app.getHttpServer(), 'request') as Promise<[IncomingMessage]>;
+    const request = httpRequest({ hostname, port, path: SUBSCRIBE, headers }).on('error', () => {});
+    request.end();
+    await once(request, 'response');
+
+    expect(secret).toBe('Bearer secret');
+    const [{ headers: kept, rawHeaders }] = await arrived;
+    expect([kept, rawHeaders]).toEqual([{}, []]);
     request.destroy();
     await eventually(() => expect(hand.returned).toBe(true));
   });

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { StreamEvent } from '../../protocol/index.js';
 import type { Call } from '../call.js';
 import type { Fault } from '../faults.js';
@@ -39,6 +39,7 @@ export class SseSink implements Sink {
     this.#response = reply.hijack().raw;
     this.#response.writeHead(200, { ...Object.fromEntries(call.reply), ...HEADERS });
     this.#response.flushHeaders();
+    forget(reply.request);
   }
 
   async write(batch: readonly StreamEvent[]): Promise<void> {
@@ -75,4 +76,10 @@ export class SseSink implements Sink {
   async #send(text: string): Promise<void> {
     if (!this.#response.write(text)) await drained(this.#response, this.call.signal);
   }
+}
+
+/** The server keeps a request until its answer ends, which may take hours: its headers, credentials too, go now. */
+function forget({ raw }: FastifyRequest): void {
+  raw.headers = {};
+  raw.rawHeaders = [];
 }

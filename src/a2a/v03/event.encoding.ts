@@ -19,7 +19,7 @@ function once<T>(encode: (response: StreamResponse) => T): (event: StreamEvent) 
 /** The same, once for each habit that readers have. */
 function oncePerHabit<T>(encode: (response: StreamResponse, habits: Habits) => T) {
   const encoders = new Map(HABITS.map((habits) => [habits, once((response) => encode(response, habits))]));
-  return (event: StreamEvent, caller: Caller): T => encoders.get(habitsOf(caller))!(event);
+  return (caller: Caller) => encoders.get(habitsOf(caller))!;
 }
 
 export const eventJson = once((response) => v03.jsonText(v03.eventJson(response)));

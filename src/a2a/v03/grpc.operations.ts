@@ -21,6 +21,6 @@ export const v03GrpcOperations: readonly GrpcOperation[] = v03.RPCS.map(
     tenant: (_, caller) => caller.header(TENANT) ?? '',
     read: (request, caller) => (habitsOf(caller).base64 ? v03.decodeFiles(read(request)) : read(request)),
     write: (reply, caller) => (habitsOf(caller).base64 ? v03.encodeFiles(write(reply)) : write(reply)),
-    event: eventBinary,
+    events: eventBinary,
   }),
 );

@@ -29,7 +29,7 @@ export function restErrorAnswer({ error, traceId }: Fault, better?: number): Htt
   };
 }
 
-const COMMON = { version: '0.3', type: TYPE, event: eventProtoJson, error: restErrorAnswer } as const;
+const COMMON = { version: '0.3', type: TYPE, events: eventProtoJson, error: restErrorAnswer } as const;
 
 /** The card as it is found at the well-known address, in the JSON that 0.3 defines. */
 const writeCard = (card: Message) => v03.jsonText(v03.cardForms(card as AgentCard)!.legacy);
