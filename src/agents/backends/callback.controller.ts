@@ -36,7 +36,12 @@ function eventsOf(body: unknown): unknown[] {
     for (const event of events) readEvent(event);
   } catch (error) {
     if (!(error instanceof UnreadableAnswer)) throw error;
-    throw new A2AError('invalidParams', { message: 'That is no event, or no list of events', cause: error });
+    const { cause } = error;
+    const flaw = cause instanceof Error ? cause.message : String(cause);
+    throw new A2AError('invalidParams', {
+      message: `That is no event, or no list of events: ${flaw}`,
+      cause,
+    });
   }
   return events;
 }

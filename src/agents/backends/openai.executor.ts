@@ -8,7 +8,7 @@ import { backendHeaders, callBackend } from './backend.client.js';
 import type { BackendOf } from './backend.schema.js';
 import { limitedText } from './byte.lines.js';
 import { chatMessages } from './chat.messages.js';
-import { UnreadableAnswer } from './plain.event.js';
+import { parsed, valid } from './plain.event.js';
 import { withSecrets } from './secret.reference.js';
 
 const ModelUsage = z.looseObject({ prompt_tokens: z.number(), completion_tokens: z.number() });
@@ -110,16 +110,9 @@ export class OpenAiExecutor extends AgentExecutor {
 }
 
 function chunkOf(data: string): Chunk {
-  let json: unknown;
-  try {
-    json = JSON.parse(data);
-  } catch (error) {
-    throw new UnreadableAnswer(error);
-  }
-  const result = Chunk.safeParse(json);
-  if (!result.success) throw new UnreadableAnswer(result.error);
-  if (result.data.error) throw new AgentFailure('The model failed.', { cause: result.data.error });
-  return result.data;
+  const chunk = valid(Chunk, parsed(data));
+  if (chunk.error) throw new AgentFailure('The model failed.', { cause: chunk.error });
+  return chunk;
 }
 
 function tokensOf(usage: Chunk['usage']): Pick<Usage, 'inputTokens' | 'outputTokens'> {

@@ -35,35 +35,38 @@ const told = {
 const status = <const T extends string>(type: T) => z.object({ type: z.literal(type), ...said, ...told });
 const asking = <const T extends string>(type: T) => status(type).extend({ question: Question.optional() });
 
-const PlainEvent = z.discriminatedUnion('type', [
-  status('status'),
-  z.object({ type: z.literal('message'), ...said }),
-  asking('ask'),
-  asking('auth'),
-  status('done'),
-  status('fail'),
-  status('reject'),
-  z.object({
-    type: z.literal('artifact'),
-    ...said,
-    id: z.string().optional(),
-    name: z.string().optional(),
-    description: z.string().optional(),
-    append: z.boolean().optional(),
-    last: z.boolean().optional(),
-    file: FileVersion.optional(),
-  }),
-]);
+const PlainEvent = z.discriminatedUnion(
+  'type',
+  [
+    status('status'),
+    z.object({ type: z.literal('message'), ...said }),
+    asking('ask'),
+    asking('auth'),
+    status('done'),
+    status('fail'),
+    status('reject'),
+    z.object({
+      type: z.literal('artifact'),
+      ...said,
+      id: z.string().optional(),
+      name: z.string().optional(),
+      description: z.string().optional(),
+      append: z.boolean().optional(),
+      last: z.boolean().optional(),
+      file: FileVersion.optional(),
+    }),
+  ],
+  { error: 'give one of status, artifact, message, ask, auth, done, fail, reject' },
+);
 type PlainEvent = z.output<typeof PlainEvent>;
 
-/** The whole answer at once: without a type it is an artifact that completes the task. */
-const PlainReply = z.union([
-  PlainEvent,
-  z.object({ events: z.array(PlainEvent).min(1) }),
-  z
-    .object({ ...said, ...told })
-    .refine(({ text, data, parts }) => text !== undefined || data !== undefined || parts),
-]);
+const PlainEvents = z.object({ events: z.array(PlainEvent).min(1) });
+/** The whole answer at once. */
+const PlainResult = z
+  .object({ ...said, ...told })
+  .refine(({ text, data, parts }) => text !== undefined || data !== undefined || parts, {
+    error: 'give text, data or parts',
+  });
 
 const STATES = {
   status: TaskState.WORKING,
@@ -88,9 +91,7 @@ export class UnreadableAnswer extends AgentFailure {
  * @throws UnreadableAnswer
  */
 export function readEvent(value: unknown): AgentEvent {
-  const result = PlainEvent.safeParse(value);
-  if (!result.success) throw new UnreadableAnswer(result.error);
-  return agentEvent(result.data);
+  return agentEvent(valid(PlainEvent, value));
 }
 
 /** As {@link readEvent}, from one line of JSON. */
@@ -105,14 +106,13 @@ export function readEventText(line: string): AgentEvent {
  * @throws UnreadableAnswer
  */
 export function readReply(answer: string): AgentEvent[] {
-  const result = PlainReply.safeParse(parsed(answer));
-  if (!result.success) throw new UnreadableAnswer(result.error);
-  const reply = result.data;
-  if ('type' in reply) return [agentEvent(reply)];
-  if ('events' in reply) return reply.events.map(agentEvent);
-  const { text, data, parts, ...rest } = reply;
+  const value = parsed(answer);
+  const has = (name: string) => typeof value === 'object' && value !== null && name in value;
+  if (has('type')) return [readEvent(value)];
+  if (has('events')) return valid(PlainEvents, value).events.map(agentEvent);
+  const { text, data, parts, ...rest } = valid(PlainResult, value);
   return [
-    agentEvent({ type: 'artifact', text, data, parts, metadata: reply.metadata }),
+    agentEvent({ type: 'artifact', text, data, parts, metadata: rest.metadata }),
     agentEvent({ type: 'done', ...rest }),
   ];
 }
@@ -123,7 +123,16 @@ export function endsTurn(event: AgentEvent): boolean {
   return event.case === 'statusUpdate' && event.value.status?.state !== TaskState.WORKING;
 }
 
-function parsed(text: string): unknown {
+/** A value of that form. @throws UnreadableAnswer whose cause says what is wrong in one line, for the agent's author */
+export function valid<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const flaws = result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  throw new UnreadableAnswer(flaws.join('; '));
+}
+
+/** @throws UnreadableAnswer */
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -108,14 +108,28 @@ describe('An agent of any language', () => {
     expect(done).toMatchObject({ statusUpdate: { metadata: { [usage]: { outputTokens: 1 } } } });
   });
 
+  const flaw = (cause: RegExp) =>
+    expect.objectContaining({
+      message: 'The agent gave an answer that cannot be read.',
+      cause: expect.stringMatching(cause),
+    });
+
   it.each([
-    { type: 'status', progress: [{ title: 'x', state: 'maybe' }] },
-    { type: 'done', usage: { inputTokens: -1 } },
-    { type: 'done', effects: [{ action: 'x' }] },
-    { type: 'ask', question: { id: 'q', text: 'no kind' } },
-    { type: 'artifact', text: 'x', file: { path: 'a', version: 0 } },
-  ])('gives no valid answer with %j', (event) => {
-    expect(() => readEvent(event)).toThrow('cannot be read');
+    [{ type: 'status', progress: [{ title: 'x', state: 'maybe' }] }, /^progress\.0\.state: /],
+    [{ type: 'done', usage: { inputTokens: -1, cost: 'x' } }, /^usage\.inputTokens: .*; usage\.cost: /],
+    [{ type: 'done', effects: [{ action: 'x' }] }, /^effects\.0\.outcome: /],
+    [{ type: 'ask', question: { id: 'q', text: 'no kind' } }, /^question\.kind: /],
+    [{ type: 'artifact', text: 'x', file: { path: 'a', version: 0 } }, /^file\.version: /],
+    [{ type: 'stauts' }, /^type: give one of status, artifact, /],
+  ])('gives no valid answer with %j, and is told why in the log', (event, cause) => {
+    expect(() => readEvent(event)).toThrow(flaw(cause));
+    expect(() => readReply(JSON.stringify(event))).toThrow(flaw(cause));
+  });
+
+  it('gives no valid answer with nothing in it', () => {
+    expect(() => readReply('{}')).toThrow(flaw(/^: give text, data or parts$/));
+    expect(() => readReply('{"events":[]}')).toThrow(flaw(/^events: /));
+    expect(() => readReply('7')).toThrow(flaw(/^: /));
   });
 });
 
