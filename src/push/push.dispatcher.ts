@@ -7,7 +7,7 @@ const POLL_MS = 1_000;
 /** Every so many polls, also for what nobody was told of: a replica died between commit and push. */
 const POLLS_PER_SWEEP = 5;
 /** Between two rounds: what comes in this time shares the statements of the next one. */
-const GATHER_MS = 10;
+const GATHER_MS = 20;
 /** Time for pushes in flight to end when the service stops. */
 const STOP_MS = 3_000;
 

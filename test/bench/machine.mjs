@@ -58,6 +58,23 @@ export function cpuSeconds(pid) {
   }
 }
 
+/** The same of a process and its children, those that have ended too. */
+export function familyCpuSeconds(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const ended = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .slice(13, 15)
+      .map(Number);
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+    const seconds = [pid, ...children].map(cpuSeconds).filter((each) => !Number.isNaN(each));
+    return [...ended.map((ticks) => ticks / CLOCK_TICKS), ...seconds].reduce((sum, each) => sum + each, 0);
+  } catch {
+    return Number.NaN;
+  }
+}
+
 /** CPU seconds that the server's core was taken, by whomever, also beside this virtual machine; NaN unpinned. */
 export function serverCoreSeconds() {
   return PINNED ? coreSeconds(/^cpu0 .*$/m) : Number.NaN;

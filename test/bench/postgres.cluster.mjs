@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { postgresBinaries } from '../../dist/database/embedded.files.js';
@@ -19,6 +20,10 @@ export async function startCluster({ dir, url: ownUrl }) {
   let admin = await connect(url);
   let last = 0;
   return {
+    /** Of the embedded server's first process, which is the parent of the others. */
+    get pid() {
+      return Number(readFileSync(join(embedded.folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
+    },
     /** An empty database; resolves with its address. */
     async createDatabase() {
       last += 1;

@@ -26,6 +26,7 @@ const PUSHES = 3;
 /** What is left of the tasks per CPU second of the service. */
 const GOAL = 0.7;
 const SLICE_MS = 2_000;
+const WARM_MS = 10_000;
 const SECRET = Buffer.alloc(32, 1).toString('base64');
 
 /** Takes what is pushed, and does nothing else: it shares its core with the load and Postgres. */
@@ -62,7 +63,7 @@ async function start(cluster) {
 }
 
 /** Tasks per second: of the clock, of the service's CPU, of Postgres's; `to` and `from` are for the profile. */
-async function slice({ url, pid }, cluster, configuration) {
+async function slice({ url, pid }, cluster, configuration, timedMs = SLICE_MS) {
   taken = 0;
   const [service, postgres] = [cpuSeconds(pid), familyCpuSeconds(cluster.pid)];
   const load = {
@@ -73,7 +74,7 @@ async function slice({ url, pid }, cluster, configuration) {
     serverPid: pid,
     configuration,
   };
-  const { count, rate, from, to } = await runLoad({ ...load, warmMs: 0, timedMs: SLICE_MS });
+  const { count, rate, from, to } = await runLoad({ ...load, warmMs: 0, timedMs });
   while (configuration && taken < count * PUSHES) await new Promise((resolve) => setTimeout(resolve, 5));
   return {
     clock: rate,
@@ -92,10 +93,9 @@ const dir = mkdtempSync(join(tmpdir(), 'parley-bench-'));
 chmodSync(dir, 0o755);
 const cluster = await startCluster({ dir });
 const server = await start(cluster);
-console.error(dir);
 const pairs = [];
 try {
-  for (const configuration of [undefined, webhook]) await slice(server, cluster, configuration);
+  for (const configuration of [undefined, webhook]) await slice(server, cluster, configuration, WARM_MS);
   for (let round = 1; round <= rounds; round += 1) {
     // Whoever comes first in one round comes last in the next.
     const turns = round % 2 ? [undefined, webhook] : [webhook, undefined];
@@ -140,12 +140,4 @@ const rows = [
 console.log(table([['Tasks', 'without push', 'with push', 'ratio', 'half of the rounds', 'goal'], ...rows]));
 if (profile)
   console.log(`\n${hotTable(hottest(readProfile(join(dir, 'profile')), pairs.at(-1).pushing.window))}`);
-if (profile) {
-  const { cpSync } = await import('node:fs');
-  cpSync(join(dir, 'profile'), '/tmp/b3/push/profile-' + process.pid, { recursive: true });
-}
-if (process.env.KEEP) {
-  const { cpSync } = await import('node:fs');
-  cpSync(join(dir, 'server.log'), '/tmp/b3/push/server.log');
-}
 rmSync(dir, { recursive: true, force: true });

@@ -48,3 +48,7 @@ if (claims.includes('backends')) {
 }
 rmSync(folder, { recursive: true });
 process.exitCode = status ?? 1;
+if (claims.includes('push')) {
+  const bench = fileURLToPath(new URL('../bench/push.mjs', import.meta.url));
+  process.exitCode ||= spawnSync(process.execPath, [bench], { stdio: 'inherit' }).status ?? 1;
+}

@@ -9,15 +9,16 @@ let lastId = 0;
  * The JSON-RPC body that sends one message with a messageId nobody has used.
  * @param {'SendMessage' | 'SendStreamingMessage' | 'message/send'} method the last one is A2A 0.3's
  * @param {string} text ASCII
+ * @param {object} [configuration] of the request
  */
-export function sendBody(method, text) {
+export function sendBody(method, text, configuration) {
   lastId += 1;
   const messageId = `bench-${process.pid}-${process.hrtime.bigint()}-${lastId}`;
   const message =
     method === 'message/send'
       ? { kind: 'message', messageId, role: 'user', parts: [{ kind: 'text', text }] }
       : { messageId, role: 'ROLE_USER', parts: [{ text }] };
-  return JSON.stringify({ jsonrpc: '2.0', id: lastId, method, params: { message } });
+  return JSON.stringify({ jsonrpc: '2.0', id: lastId, method, params: { message, configuration } });
 }
 
 /**
