@@ -17,6 +17,13 @@ export class JsonBody {
   read(request: FastifyRequest, accepted: ReadonlySet<string>): JsonValue | undefined {
     const body = request.body as Buffer | undefined;
     if (body === undefined || body.length === 0) return undefined;
+    const encoding = request.headers['content-encoding'];
+    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+      throw new A2AError('contentTypeNotSupported', {
+        message: 'Send the body as it is, without a Content-Encoding',
+        metadata: { contentEncoding: excerpt(encoding) },
+      });
+    }
     const given = request.headers['content-type'] ?? '';
     const mediaType = given.split(';', 1)[0]?.trim().toLowerCase() ?? '';
     if (!accepted.has(mediaType)) {

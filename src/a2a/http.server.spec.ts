@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Bindings, startBindings } from '../../test/support/bindings.js';
 import { HELLO } from '../../test/support/fake.operations.js';
@@ -215,3 +216,15 @@ describe('The HTTP server', { timeout: 20_000 }, () => {
 it('HTTP gives a request, its body included, five minutes to arrive', () => {
   expect(bindings.app.getHttpServer().requestTimeout).toBe(300_000);
 });
+
+it.each(['/jsonrpc', '/rest/message:send'])(
+  'HTTP says that it takes no compressed body at %s',
+  async (path) => {
+    const body = gzipSync(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: 't' } }));
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip', 'a2a-version': '1.0' };
+    const response = await fetch(bindings.url + path, { method: 'POST', headers, body });
+    const text = await response.text();
+    expect(text).toContain('CONTENT_TYPE_NOT_SUPPORTED');
+    expect(text).toContain('"contentEncoding":"gzip"');
+  },
+);
