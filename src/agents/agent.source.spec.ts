@@ -172,7 +172,8 @@ describe('Agents in a folder', () => {
     writeFileSync(join(dir, 'a.yaml'), module);
     await expect(load(dir)).rejects.toThrow(`a.yaml:1 backend: there is no module ./gone.mjs in ${dir}`);
     writeFileSync(join(dir, 'a.yaml'), module.replace('gone.mjs', 'a.yaml/gone.mjs'));
-    await expect(load(dir)).rejects.toThrow(/a\.yaml:1 backend: ENOTDIR/);
+    // From Node 22 on it counts as a missing file too.
+    await expect(load(dir)).rejects.toThrow(/a\.yaml:1 backend: (ENOTDIR|there is no module)/);
   });
 
   it('cannot share an id and a version', async () => {
