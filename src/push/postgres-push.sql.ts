@@ -36,6 +36,8 @@ WITH w AS (
   FOR UPDATE OF p SKIP LOCKED
 ), d AS (
   DELETE FROM push_configs p WHERE p.state = 'deleted' AND ${FREE}
+), q AS (
+  DELETE FROM push_pauses WHERE until < now() - interval '1 day'
 )
 UPDATE push_configs p SET due_at = now() FROM w WHERE p.task_id = w.task_id AND p.id = w.id`;
 

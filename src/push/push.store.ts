@@ -125,7 +125,10 @@ export abstract class PushStore {
   abstract remove(taskId: string, scope: TaskScope, id: string): Promise<string | null | undefined>;
   /** Whether a claim is still held. */
   abstract isHeld(taskId: string, id: string, claim: string): Promise<boolean>;
-  /** Marks every config as due that lags behind its task, and clears away what was removed. */
+  /**
+   * Marks every config as due that lags behind its task. Clears away what was removed, and pauses of failing hosts that
+   * nothing was due for in a day.
+   */
   abstract sweep(): Promise<void>;
   /**
    * Claims configs that are due, the longest waiting first, and those of `fresh` tasks that wait for events which are

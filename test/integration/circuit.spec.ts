@@ -67,3 +67,14 @@ it('A receiver that keeps failing is paused for every replica, and probed by one
     await until(done);
   }
 });
+
+it('A receiver that kept failing is forgotten when nothing was pushed to it for a day', async () => {
+  const { deliveries, postgres } = replicas[0]!;
+  await deliveries.trip('gone.example', 20, false);
+  await deliveries.trip('new.example', 20, false);
+  await postgres.query({
+    text: `UPDATE push_pauses SET until = now() - interval '25 hours' WHERE host = 'gone.example'`,
+  });
+  await deliveries.sweep();
+  expect((await deliveries.failing()).map(({ host }) => host)).toEqual(['new.example']);
+});
