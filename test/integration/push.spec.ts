@@ -177,55 +177,6 @@ describe('a webhook', () => {
     expect(dueAt!.getTime() - Date.now()).toBeGreaterThan(3_500_000);
   });
 
-  it.each([410, 429])(
-    'that answers %i to a try that was under way says nothing of the one that replaces it',
-    async (status) => {
-      const replica = await open(work);
-      let answer = () => {};
-      hook.behaviour = (received, response) => {
-        answer = () => answers(status, { 'retry-after': '3600' })(received, response);
-      };
-      const task = await taskOf(replica, hooked({ id: 'mine' }));
-      await hook.arrived(1);
-      const other = await WebhookReceiver.listen();
-      await add(replica, task.id, { id: 'mine', url: other.url });
-      answer();
-      expect((await other.arrived(5)).map(said)).toEqual(ALL);
-      await until(async () => (await delivery(replica, task.id)).state === 'done');
-      await other.close();
-    },
-  );
-
-  it('whose credentials no key opens any more is tried again later, and seen, and replaced', async () => {
-    const replica = await open(work);
-    hook.behaviour = answers(500);
-    const task = await taskOf(replica, hooked({ id: 'mine', token: 'a' }));
-    await hook.arrived(1);
-    await replica.push.beforeApplicationShutdown();
-    const keys = { PARLEY_PUSH_KEYS: `new=${Buffer.alloc(32, 4).toString('base64')}` };
-    const other = await open(work, { env: { ...env, ...keys, PARLEY_PUSH_RETRY_MS: '20,600000' } });
-    await until(async () => (await delivery(other, task.id)).lastError === 'key gone');
-    expect((await list(other, task.id)).configs).toMatchObject([{ id: 'mine', url: hook.url, token: '' }]);
-    hook.behaviour = answers(200);
-    hook.received.length = 0;
-    await add(other, task.id, { id: 'mine', token: 'b' });
-    const received = await hook.arrived(5);
-    expect(received.map(said)).toEqual(ALL);
-    expect(received[0]!.headers['x-a2a-notification-token']).toBe('b');
-  });
-
-  it('is posted large events one claim after the other, in order', async () => {
-    const replica = await open(async function* () {
-      for (let n = 0; n < 6; n++)
-        yield artifact({ artifactId: `${n}`, parts: [textPart(`${n}`.repeat(700_000))] });
-      yield completed();
-    });
-    const task = await taskOf(replica, hooked());
-    const received = await hook.arrived(8);
-    expect(received.map((each) => said(each)[0])).toEqual(['t', '0', '1', '2', '3', '4', '5', 'T']);
-    await until(async () => (await delivery(replica, task.id)).state === 'done');
-  });
-
   it('that hangs is cut off, and neither the task nor another webhook waits for it (B93, S002-128, S002-130)', async () => {
     expect(testConfig().pushTimeoutMs).toBe(15_000);
     const replica = await open(work, { env: { ...env, PARLEY_PUSH_TIMEOUT_MS: '200' } });

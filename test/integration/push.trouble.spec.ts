@@ -1,0 +1,119 @@
+import { create } from '@bufbuild/protobuf';
+import { Logger } from '@nestjs/common';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { artifact, completed, textPart, working } from '../../src/agents/index.js';
+import {
+  ListTaskPushNotificationConfigsRequestSchema,
+  type SendMessageRequest,
+  TaskPushNotificationConfigSchema,
+} from '../../src/protocol/index.js';
+import { call, House, type Replica, type ReplicaOptions, send, taskOf, until } from '../support/house.js';
+import { answers, said, WebhookReceiver } from '../support/webhook.receiver.js';
+
+const env = {
+  PARLEY_PUSH_UNSIGNED: 'true',
+  PARLEY_PUSH_KEYS: `test=${Buffer.alloc(32, 3).toString('base64')}`,
+  PARLEY_PUSH_ALLOW: '127.0.0.1',
+  PARLEY_PUSH_RETRY_MS: '20,20,20,20,20,20,20',
+};
+
+let house: House;
+let hook: WebhookReceiver;
+beforeAll(async () => {
+  Logger.overrideLogger(false);
+  house = await House.open();
+});
+afterAll(() => house.close());
+beforeEach(async () => {
+  hook = await WebhookReceiver.listen();
+});
+afterEach(() => hook.close());
+
+const replicas: Replica[] = [];
+afterEach(async () => {
+  for (const replica of replicas.splice(0)) await replica.push.beforeApplicationShutdown();
+});
+
+function open(script: ReplicaOptions['script'], more: Partial<ReplicaOptions> = {}): Replica {
+  const replica = house.replica({ script, env, ...more });
+  replica.push.onApplicationBootstrap();
+  replicas.push(replica);
+  return replica;
+}
+
+async function* work() {
+  yield working('on it');
+  yield artifact({ parts: [textPart('one')] });
+  yield completed();
+}
+const ALL = ['task', 'TASK_STATE_WORKING', 'one', 'TASK_STATE_COMPLETED'];
+
+function hooked(config: object = {}): SendMessageRequest {
+  const request = send('go');
+  const target = create(TaskPushNotificationConfigSchema, { url: hook.url, ...config });
+  request.configuration!.taskPushNotificationConfig = target;
+  return request;
+}
+
+const begun = async (replica: Replica, request: SendMessageRequest) =>
+  taskOf(await replica.service.sendMessage(request, call()));
+const add = (replica: Replica, taskId: string, more: object) =>
+  replica.service.createTaskPushNotificationConfig(
+    create(TaskPushNotificationConfigSchema, { taskId, url: hook.url, ...more }),
+    call(),
+  );
+const list = async (replica: Replica, taskId: string) => {
+  const request = create(ListTaskPushNotificationConfigsRequestSchema, { taskId });
+  return (await replica.service.listTaskPushNotificationConfigs(request, call())).configs;
+};
+const delivery = async (replica: Replica, taskId: string) =>
+  (await replica.deliveries.deliveries({ taskId, limit: 10 }))[0]!;
+
+it.each([410, 429])(
+  'A webhook that answers %i to a try that was under way says nothing of the one that replaces it',
+  async (status) => {
+    const replica = open(work);
+    let answer = () => {};
+    hook.behaviour = (received, response) => {
+      answer = () => answers(status, { 'retry-after': '3600' })(received, response);
+    };
+    const task = await begun(replica, hooked({ id: 'mine' }));
+    await hook.arrived(1);
+    const other = await WebhookReceiver.listen();
+    await add(replica, task.id, { id: 'mine', url: other.url });
+    answer();
+    expect((await other.arrived(4)).map(said)).toEqual(ALL);
+    await until(async () => (await delivery(replica, task.id)).state === 'done');
+    await other.close();
+  },
+);
+
+it('A webhook whose credentials no key opens any more is tried again later, and seen, and replaced', async () => {
+  const replica = open(work);
+  hook.behaviour = answers(500);
+  const task = await begun(replica, hooked({ id: 'mine', token: 'a' }));
+  await hook.arrived(1);
+  await replica.push.beforeApplicationShutdown();
+  const keys = { PARLEY_PUSH_KEYS: `new=${Buffer.alloc(32, 4).toString('base64')}` };
+  const other = open(work, { env: { ...env, ...keys, PARLEY_PUSH_RETRY_MS: '20,600000' } });
+  await until(async () => (await delivery(other, task.id)).lastError === 'key gone');
+  expect(await list(other, task.id)).toMatchObject([{ id: 'mine', url: hook.url, token: '' }]);
+  hook.behaviour = answers(200);
+  hook.received.length = 0;
+  await add(other, task.id, { id: 'mine', token: 'b' });
+  const received = await hook.arrived(4);
+  expect(received.map(said)).toEqual(ALL);
+  expect(received[0]!.headers['x-a2a-notification-token']).toBe('b');
+});
+
+it('A webhook is posted large events one claim after the other, in order', async () => {
+  const replica = open(async function* () {
+    for (let n = 0; n < 6; n++)
+      yield artifact({ artifactId: `${n}`, parts: [textPart(`${n}`.repeat(700_000))] });
+    yield completed();
+  });
+  const task = await begun(replica, hooked());
+  const received = await hook.arrived(8);
+  expect(received.map((each) => said(each)[0])).toEqual(['t', '0', '1', '2', '3', '4', '5', 'T']);
+  await until(async () => (await delivery(replica, task.id)).state === 'done');
+});
