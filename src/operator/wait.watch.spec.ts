@@ -9,7 +9,7 @@ let fails = false;
 const log = {
   look: async () => {
     looks++;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((looked) => setTimeout(looked, LOOK_MS));
     if (fails) throw new Error('away');
   },
 } as unknown as WaitLog;
