@@ -149,7 +149,7 @@ export class TaskService implements A2AOperations {
       const stored = await this.#read(id, call);
       const { task, version } = stored;
       const seen = call.lastEventId;
-      const pauses = closingPauses(this.agents.get(call.agent, call.agentVersion)!, call);
+      const pauses = closingPauses(this.agents.heir(call.agent, stored.agentVersion), call);
       const resumes = seen !== undefined && seen < version;
       if (resumes && (await this.#keeps(id, seen))) {
         return new TaskStream([], tail.seek(seen, version), pauses);
@@ -217,9 +217,9 @@ function endedStream({ task, version }: StoredTask, call: CallContext): EventStr
   throw new A2AError('unsupportedOperation', { message, metadata: { taskId: task.id } });
 }
 
-/** The states beside the terminal ones that close a stream; in 0.3 every interruption. */
-function closingPauses({ settings }: AgentDefinition, { version }: CallContext): readonly TaskState[] {
-  return version === '0.3' ? INTERRUPTED : settings.streamClosesAt;
+/** The states beside the terminal ones that close a stream; in 0.3, and where nobody serves the task, every interruption. */
+function closingPauses(agent: AgentDefinition | undefined, { version }: CallContext): readonly TaskState[] {
+  return version === '0.3' ? INTERRUPTED : (agent?.settings.streamClosesAt ?? INTERRUPTED);
 }
 
 function isTask(result: Task | Message): result is Task {

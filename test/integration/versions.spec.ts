@@ -80,6 +80,16 @@ describe('A task that is answered on a replica without its version', () => {
     expect(textOf((await before.read(id)).status?.message)).toBe('blue');
   });
 
+  it('can be watched there, also at the address of the version that is gone', async () => {
+    const [before, after] = [asking(), quick('2.0.0')];
+    const id = await waiting(before);
+    const stream = await after.subscribe(id, { agentVersion: '1.0.0' });
+    const first = (await stream[Symbol.asyncIterator]().next()).value;
+    await before.cancel(id);
+
+    expect(first?.[0]?.response.payload.value).toMatchObject({ id });
+  });
+
   it('is shown to who repeats a message that it took before', async () => {
     const [before, after] = [
       serving('1.0.0', async function* () {
