@@ -6,7 +6,7 @@ import type { PushClaim, PushReport, PushStore } from './push.store.js';
 const POLL_MS = 1_000;
 /** Every so many polls, also for what nobody was told of: a replica died between commit and push. */
 const POLLS_PER_SWEEP = 5;
-/** Between two rounds: what comes in this time shares the statements of the next one. */
+/** Between two claims under load: what comes in this time shares the statements of the next round. */
 const GATHER_MS = 20;
 /** Time for pushes in flight to end when the service stops. */
 const STOP_MS = 3_000;
@@ -38,6 +38,7 @@ export class PushDispatcher {
   #again = false;
   /** Something may be due beside what is fresh. */
   #due = false;
+  #claimedAt = Number.NEGATIVE_INFINITY;
   /** The last claim left something behind for want of room. */
   #backlog = false;
   #whenIdle: (() => void) | undefined;
@@ -93,10 +94,15 @@ export class PushDispatcher {
       await this.#report();
       // Without the database there is nothing to claim; the next poll asks again.
       if (!this.#stopped) await this.#claim().catch(() => undefined);
-      if (this.#again) await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
+      if (this.#again) await this.#gather();
     }
     this.#round = false;
     this.#whenIdle?.();
+  }
+
+  async #gather(): Promise<void> {
+    const left = this.#claimedAt + GATHER_MS - performance.now();
+    if (left > 0) await new Promise((resolve) => setTimeout(resolve, left));
   }
 
   /** A claim whose report fails runs out: what it delivered is delivered again. */
@@ -123,6 +129,7 @@ export class PushDispatcher {
     if (fresh.length === 0 && !(this.#due && limit > 0)) return;
     this.#fresh.clear();
     this.#due &&= limit === 0;
+    this.#claimedAt = performance.now();
     const hosts = services.hosts.rooms();
     const perHost = services.hosts.share;
     const claims = await store.claim(fresh, { limit, perHost, hosts });
