@@ -1,4 +1,5 @@
-import { createHmac, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
 import type { PushCredentials } from './push.credentials.js';
 
 /** One event on its way to one receiver. */
@@ -10,33 +11,27 @@ export interface Notification {
   readonly body: string;
 }
 
-/**
- * Signs pushes by Standard Webhooks, once with each secret. By Node's own HMAC: the library hashes in JavaScript,
- * which would cost more than the rest of a push.
- */
+/** Signs pushes by Standard Webhooks, once with each secret. */
 export class WebhookSigner {
-  readonly #keys: readonly Buffer[];
+  readonly #webhooks: readonly Webhook[];
 
   /** `secrets`: those of the deployment, newest first. Without any, pushes have an id and no signature. */
   constructor(secrets: readonly string[]) {
-    this.#keys = secrets.map(keyOf);
+    this.#webhooks = secrets.map((secret) => new Webhook(secret));
   }
 
   /** The headers of one try: the id is the same on every try of one event, the time is not. */
   headers(notification: Notification, { secret }: PushCredentials): Record<string, string> {
     const id = notificationId(notification);
-    const timestamp = String(Math.floor(Date.now() / 1000));
+    const at = new Date();
+    const timestamp = String(Math.floor(at.getTime() / 1000));
     const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp };
-    const keys = secret ? [keyOf(secret)] : this.#keys;
-    if (keys.length === 0) return headers;
-    const signed = `${id}.${timestamp}.${notification.body}`;
-    return { ...headers, 'webhook-signature': keys.map((key) => signature(key, signed)).join(' ') };
+    const webhooks = secret ? [new Webhook(secret)] : this.#webhooks;
+    if (webhooks.length === 0) return headers;
+    const signatures = webhooks.map((webhook) => webhook.sign(id, at, notification.body));
+    return { ...headers, 'webhook-signature': signatures.join(' ') };
   }
 }
-
-const keyOf = (secret: string) => Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-const signature = (key: Buffer, text: string) =>
-  `v1,${createHmac('sha256', key).update(text).digest('base64')}`;
 
 /** Names an event at a receiver; without dots, which are what the signed text is joined by. */
 function notificationId({ taskId, configId, seq }: Notification): string {
