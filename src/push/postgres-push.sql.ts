@@ -165,11 +165,11 @@ ON CONFLICT (host) DO UPDATE SET until = NULL, paused_at = now() WHERE push_paus
 export const RESUME = 'DELETE FROM push_pauses WHERE host = $1';
 export const PAUSED = 'SELECT host FROM push_pauses WHERE until IS NULL ORDER BY host';
 
-/** $1 host, $2 failures that pause one, $3 whether a probe failed. Pauses of 5 s, 10 s and so on to a minute. */
+/** $1 host, $2 failures that pause one, $3 whether a probe failed. Pauses of 5 s, 10 s and then 20 s: whoever is back need not wait long. */
 export const TRIP = `
 INSERT INTO push_pauses AS p (host, failures, until) VALUES ($1, $2, now() + interval '5 seconds')
 ON CONFLICT (host) DO UPDATE SET failures = p.failures + 1,
-  until = now() + least(5 * 2 ^ least(p.failures + 1 - $2, 10), 60) * interval '1 second'
+  until = now() + least(5 * 2 ^ least(p.failures + 1 - $2, 10), 20) * interval '1 second'
 WHERE p.until IS NOT NULL AND $3::boolean`;
 export const RECOVER = 'DELETE FROM push_pauses WHERE host = $1 AND until IS NOT NULL';
 export const FAILING = `

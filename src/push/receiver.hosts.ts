@@ -12,7 +12,7 @@ interface Host {
  * What this replica knows of the hosts it posts to, so that a slow or dead one holds up nobody else. No host may have
  * more pushes in flight than its share of all of them. One that keeps failing is paused for all replicas:
  *
- *   open --20 failures in a row at one replica--> paused --after 5 s, doubling to 60 s--> probed by one push
+ *   open --20 failures in a row at one replica--> paused --after 5 s, doubling to 20 s--> probed by one push
  *     ^------------------------------------- the probe succeeds -------------------------------'
  */
 export class ReceiverHosts {
