@@ -98,7 +98,7 @@ describe.runIf(isThere)(`Two replicas behind nginx${why}`, () => {
     },
   );
 
-  it.each(BINDINGS)(
+  it.concurrent.each(BINDINGS)(
     'keep a stream on %s that is quiet for longer than nginx waits (B27)',
     async (binding) => {
       const stream = follow(site.nginx, binding, `sleep ${QUIET.ms}`);
