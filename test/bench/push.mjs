@@ -7,6 +7,7 @@ import { program } from 'commander';
 import { hotTable, hottest, readProfile } from './cpu.profile.mjs';
 import { cpuSeconds, familyCpuSeconds, freePort, pinToLoadCore, runLoad } from './machine.mjs';
 import { startCluster } from './postgres.cluster.mjs';
+import { quantile } from './quantile.mjs';
 import { startServer } from './server.process.mjs';
 import { table } from './text.table.mjs';
 
@@ -83,9 +84,6 @@ async function slice({ url, pid }, cluster, configuration, timedMs = SLICE_MS) {
     window: { from, to },
   };
 }
-
-const sorted = (values) => [...values].sort((a, b) => a - b);
-const quantile = (values, share) => sorted(values)[Math.floor((values.length - 1) * share)];
 
 pinToLoadCore();
 const dir = mkdtempSync(join(tmpdir(), 'parley-bench-'));

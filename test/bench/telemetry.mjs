@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { program } from 'commander';
 import { freePort, pinToLoadCore, runLoad } from './machine.mjs';
 import { startCluster } from './postgres.cluster.mjs';
+import { quantile } from './quantile.mjs';
 import { startServer } from './server.process.mjs';
 import { table } from './text.table.mjs';
 
@@ -63,9 +64,6 @@ async function measure({ url, server }, times) {
   const load = { kind: 'send', url: `${url}/jsonrpc`, version: '1.0', lanes: 32, serverPid: server.pid };
   return (await runLoad({ ...load, ...times })).perCpuSecond;
 }
-
-const sorted = (values) => [...values].sort((a, b) => a - b);
-const quantile = (values, share) => sorted(values)[Math.floor((values.length - 1) * share)];
 
 pinToLoadCore();
 const dir = mkdtempSync(join(tmpdir(), 'parley-bench-'));
