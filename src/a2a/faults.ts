@@ -28,7 +28,7 @@ export interface FaultPlace {
   readonly agent?: string;
   readonly principal?: Principal;
   readonly taskId?: string;
-  readonly traceparent?: string | undefined;
+  readonly traceparent?: string;
 }
 
 /** Kinds that are our fault when they have a cause. */
