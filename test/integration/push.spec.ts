@@ -1,7 +1,6 @@
 import { create } from '@bufbuild/protobuf';
-import { Logger } from '@nestjs/common';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { artifact, completed, inputRequired, message, textPart, working } from '../../src/agents/index.js';
 import {
   type CallContext,
@@ -13,7 +12,8 @@ import {
   TaskPushNotificationConfigSchema,
 } from '../../src/protocol/index.js';
 import { testConfig } from '../support/config.js';
-import { call, collect, House, type Replica, type ReplicaOptions, send, until } from '../support/house.js';
+import { call, collect, type Replica, send, until } from '../support/house.js';
+import { PushStage } from '../support/push.stage.js';
 import { answers, said, WebhookReceiver } from '../support/webhook.receiver.js';
 
 const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
@@ -25,29 +25,8 @@ const env = {
   PARLEY_PUSH_RETRY_MS: '20,20,20,20,20,20,20',
 };
 
-let house: House;
-let hook: WebhookReceiver;
-beforeAll(async () => {
-  Logger.overrideLogger(false);
-  house = await House.open();
-});
-afterAll(() => house.close());
-beforeEach(async () => {
-  hook = await WebhookReceiver.listen();
-});
-afterEach(() => hook.close());
-
-const replicas: Replica[] = [];
-afterEach(async () => {
-  for (const replica of replicas.splice(0)) await replica.push.beforeApplicationShutdown();
-});
-
-async function open(script: ReplicaOptions['script'], more: Partial<ReplicaOptions> = {}): Promise<Replica> {
-  const replica = house.replica({ script, env, ...more });
-  replica.push.onApplicationBootstrap();
-  replicas.push(replica);
-  return replica;
-}
+const stage = new PushStage(env);
+const { open } = stage;
 
 async function* work() {
   yield working('on it');
@@ -58,7 +37,7 @@ async function* work() {
 const ALL = ['task', 'TASK_STATE_WORKING', 'one', 'two', 'TASK_STATE_COMPLETED'];
 
 function hooked(config: object = {}, request = send('go')): SendMessageRequest {
-  const target = create(TaskPushNotificationConfigSchema, { url: hook.url, ...config });
+  const target = create(TaskPushNotificationConfigSchema, { url: stage.hook.url, ...config });
   request.configuration!.taskPushNotificationConfig = target;
   return request;
 }
@@ -67,7 +46,7 @@ const taskOf = async (replica: Replica, request: SendMessageRequest, by = call()
   (await replica.service.sendMessage(request, by)).payload.value as Task;
 
 const config = (taskId: string, more: object = {}) =>
-  create(TaskPushNotificationConfigSchema, { taskId, url: hook.url, ...more });
+  create(TaskPushNotificationConfigSchema, { taskId, url: stage.hook.url, ...more });
 const add = (replica: Replica, taskId: string, more: object = {}, by: CallContext = call()) =>
   replica.service.createTaskPushNotificationConfig(config(taskId, more), by);
 const list = async (replica: Replica, taskId: string, more: object = {}) =>
@@ -85,20 +64,20 @@ const delivery = async (replica: Replica, taskId: string) =>
 
 describe('a webhook', () => {
   it('gets every event of its task in order, registered with the first message (B89, S004-06, S002-089, S002-127)', async () => {
-    const replica = await open(work);
+    const replica = open(work);
     const task = await taskOf(replica, hooked());
-    const received = await hook.arrived(5);
+    const received = await stage.hook.arrived(5);
     expect(received.map(said)).toEqual(ALL);
     expect(received[0]!.body.task).toMatchObject({ id: task.id, status: { state: 'TASK_STATE_SUBMITTED' } });
     await until(async () => (await delivery(replica, task.id)).state === 'done');
-    expect(hook.received).toHaveLength(5);
+    expect(stage.hook.received).toHaveLength(5);
   });
 
   it('gets them signed with every secret, with token and credentials (B90, S004-07, S002-126, S000-34)', async () => {
-    const replica = await open(work);
+    const replica = open(work);
     const authentication = { scheme: 'Bearer', credentials: 'let-me-in' };
     await taskOf(replica, hooked({ token: 'my-token', authentication }));
-    for (const { headers, text } of await hook.arrived(5)) {
+    for (const { headers, text } of await stage.hook.arrived(5)) {
       expect(headers).toMatchObject({
         'content-type': 'application/a2a+json',
         authorization: 'Bearer let-me-in',
@@ -111,10 +90,10 @@ describe('a webhook', () => {
   });
 
   it('can have a secret of its own, which is never sent', async () => {
-    const replica = await open(work);
+    const replica = open(work);
     const own = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
     await taskOf(replica, hooked({ authentication: { scheme: 'standard-webhooks', credentials: own } }));
-    const [first] = await hook.arrived(5);
+    const [first] = await stage.hook.arrived(5);
     expect(first!.headers.authorization).toBeUndefined();
     expect(() =>
       new Webhook(own).verify(first!.text, first!.headers as Record<string, string>),
@@ -123,12 +102,12 @@ describe('a webhook', () => {
   });
 
   it('is retried with the same id until it recovers, and loses nothing (B92, S004-09, S004-10, S000-33)', async () => {
-    const replica = await open(work);
+    const replica = open(work);
     let left = 5;
-    hook.behaviour = (received, response) => answers(left-- > 0 ? 503 : 200)(received, response);
+    stage.hook.behaviour = (received, response) => answers(left-- > 0 ? 503 : 200)(received, response);
     const task = await taskOf(replica, hooked());
     expect(task.status!.state).toBe(3);
-    const received = await hook.arrived(10);
+    const received = await stage.hook.arrived(10);
     expect(received.slice(5).map(said)).toEqual(ALL);
     const ids = received.map(({ headers }) => headers['webhook-id']);
     expect(new Set(ids.slice(0, 6)).size).toBe(1);
@@ -136,41 +115,41 @@ describe('a webhook', () => {
   });
 
   it('that answers 410 is given up at once, and shows (B92)', async () => {
-    const replica = await open(work);
+    const replica = open(work);
     const givenUp: string[] = [];
     replica.push.onGivenUp(({ taskId }, { status }) => void givenUp.push(`${taskId} ${status}`));
-    hook.behaviour = answers(410);
+    stage.hook.behaviour = answers(410);
     const task = await taskOf(replica, hooked());
     await until(async () => (await delivery(replica, task.id)).state === 'dead');
     expect(await delivery(replica, task.id)).toMatchObject({ tries: 1, lastStatus: 410, cursor: 0 });
     expect(givenUp).toEqual([`${task.id} 410`]);
-    expect(hook.received).toHaveLength(1);
+    expect(stage.hook.received).toHaveLength(1);
   });
 
   it('that never answers well is given up after the last try, and gets all when it is redelivered (S002-129)', async () => {
-    const replica = await open(work);
-    hook.behaviour = answers(500);
+    const replica = open(work);
+    stage.hook.behaviour = answers(500);
     const task = await taskOf(replica, hooked());
     await until(async () => (await delivery(replica, task.id)).state === 'dead');
-    expect(hook.received).toHaveLength(8);
-    hook.behaviour = answers(204);
-    hook.received.length = 0;
-    expect(await replica.deliveries.redeliver({ host: hook.host })).toBe(1);
-    expect((await hook.arrived(5)).map(said)).toEqual(ALL);
+    expect(stage.hook.received).toHaveLength(8);
+    stage.hook.behaviour = answers(204);
+    stage.hook.received.length = 0;
+    expect(await replica.deliveries.redeliver({ host: stage.hook.host })).toBe(1);
+    expect((await stage.hook.arrived(5)).map(said)).toEqual(ALL);
   });
 
   it('is not followed through a redirect (B83)', async () => {
-    const replica = await open(work, { env: { ...env, PARLEY_PUSH_RETRY_MS: '600000' } });
-    hook.behaviour = answers(307, { location: `${hook.url}/elsewhere` });
+    const replica = open(work, { env: { ...env, PARLEY_PUSH_RETRY_MS: '600000' } });
+    stage.hook.behaviour = answers(307, { location: `${stage.hook.url}/elsewhere` });
     const task = await taskOf(replica, hooked());
     await until(async () => (await delivery(replica, task.id)).tries === 1);
-    expect(hook.received.map(({ url }) => url)).toEqual(['/hook']);
+    expect(stage.hook.received.map(({ url }) => url)).toEqual(['/hook']);
     expect(await delivery(replica, task.id)).toMatchObject({ lastStatus: 307, cursor: 0 });
   });
 
   it('waits as long as it asks for with Retry-After', async () => {
-    const replica = await open(work);
-    hook.behaviour = answers(429, { 'retry-after': '3600' });
+    const replica = open(work);
+    stage.hook.behaviour = answers(429, { 'retry-after': '3600' });
     const task = await taskOf(replica, hooked());
     await until(async () => (await delivery(replica, task.id)).tries === 1);
     const { dueAt } = await delivery(replica, task.id);
@@ -179,9 +158,9 @@ describe('a webhook', () => {
 
   it('that hangs is cut off, and neither the task nor another webhook waits for it (B93, S002-128, S002-130)', async () => {
     expect(testConfig().pushTimeoutMs).toBe(15_000);
-    const replica = await open(work, { env: { ...env, PARLEY_PUSH_TIMEOUT_MS: '200' } });
+    const replica = open(work, { env: { ...env, PARLEY_PUSH_TIMEOUT_MS: '200' } });
     const other = await WebhookReceiver.listen();
-    hook.behaviour = () => undefined;
+    stage.hook.behaviour = () => undefined;
     const hanging = await taskOf(replica, hooked());
     await taskOf(replica, hooked({ url: other.url }));
     await other.arrived(5);
@@ -192,7 +171,7 @@ describe('a webhook', () => {
   it.each(['a blocking send', 'a send that returns at once', 'a stream'])(
     'comes with %s, and none with a request that names none (B89)',
     async (kind) => {
-      const replica = await open(work);
+      const replica = open(work);
       const by = call({ operation: kind === 'a stream' ? 'sendStreamingMessage' : 'sendMessage' });
       const ask = async (request: SendMessageRequest) => {
         request.configuration!.returnImmediately = kind.includes('at once');
@@ -201,15 +180,15 @@ describe('a webhook', () => {
       };
       await ask(send('go'));
       await ask(hooked());
-      expect((await hook.arrived(5)).map(said)).toEqual(ALL);
-      const of = hook.received[0]!.body.task as unknown as { id: string };
-      const made = await replica.deliveries.deliveries({ host: hook.host, limit: 10 });
+      expect((await stage.hook.arrived(5)).map(said)).toEqual(ALL);
+      const of = stage.hook.received[0]!.body.task as unknown as { id: string };
+      const made = await replica.deliveries.deliveries({ host: stage.hook.host, limit: 10 });
       expect(made.map(({ taskId }) => taskId)).toEqual([of.id]);
     },
   );
 
   it('gets nothing of a direct reply (B89)', async () => {
-    const replica = await open(
+    const replica = open(
       async function* ({ message: { parts } }) {
         if (parts[0]!.content.value === 'direct') yield message('hi');
         else yield* work();
@@ -218,16 +197,16 @@ describe('a webhook', () => {
     );
     await replica.service.sendMessage(hooked({}, send('direct')), call());
     await taskOf(replica, hooked());
-    expect((await hook.arrived(5)).map(said)).toEqual(ALL);
+    expect((await stage.hook.arrived(5)).map(said)).toEqual(ALL);
   });
 
   it('gets the following turns too, and not the messages of the caller', async () => {
-    const replica = await open(async function* ({ attempt: _, message: { parts } }) {
+    const replica = open(async function* ({ attempt: _, message: { parts } }) {
       yield parts[0]!.content.value === 'go' ? inputRequired('more?') : completed();
     });
     const task = await taskOf(replica, hooked());
     await taskOf(replica, send('more', { taskId: task.id }));
-    expect((await hook.arrived(3)).map(said)).toEqual([
+    expect((await stage.hook.arrived(3)).map(said)).toEqual([
       'task',
       'TASK_STATE_INPUT_REQUIRED',
       'TASK_STATE_COMPLETED',
@@ -235,31 +214,31 @@ describe('a webhook', () => {
   });
 
   it('can come with a later message, at once stored with it', async () => {
-    const replica = await open(async function* ({ message: { parts } }) {
+    const replica = open(async function* ({ message: { parts } }) {
       yield parts[0]!.content.value === 'go' ? inputRequired('more?') : completed();
     });
     const task = await taskOf(replica, send('go'));
     await taskOf(replica, hooked({ id: 'late' }, send('more', { taskId: task.id })));
-    expect((await hook.arrived(1)).map(said)).toEqual(['TASK_STATE_COMPLETED']);
+    expect((await stage.hook.arrived(1)).map(said)).toEqual(['TASK_STATE_COMPLETED']);
     expect((await list(replica, task.id)).configs.map(({ id }) => id)).toEqual(['late']);
   });
 
   it('is delivered to by another replica when the one that committed is gone (B54)', async () => {
-    const gone = house.replica({ script: work, env });
+    const gone = stage.house.replica({ script: work, env });
     await taskOf(
       gone,
       hooked(),
       call({ principal: { organisation: 'o', subject: 'bob', scopes: new Set() } }),
     );
-    expect(hook.received).toHaveLength(0);
-    await open(work);
-    expect((await hook.arrived(5)).map(said)).toEqual(ALL);
+    expect(stage.hook.received).toHaveLength(0);
+    open(work);
+    expect((await stage.hook.arrived(5)).map(said)).toEqual(ALL);
   });
 
   it('of protocol 0.3 gets the task at each of its states (B91, S000-32)', async () => {
-    const replica = await open(work);
+    const replica = open(work);
     await taskOf(replica, hooked(), call({ version: '0.3' }));
-    const received = await hook.arrived(3);
+    const received = await stage.hook.arrived(3);
     const tasks = received.map(({ body }) => body as unknown as { kind: string; status: { state: string } });
     expect(tasks.map(({ kind, status }) => [kind, status.state])).toEqual([
       ['task', 'submitted'],
@@ -274,7 +253,7 @@ describe('push configs', () => {
   let replica: Replica;
   let task: Task;
   beforeEach(async () => {
-    replica = await open(async function* () {
+    replica = open(async function* () {
       yield inputRequired('more?');
     });
     task = await taskOf(replica, send('go'));
@@ -284,14 +263,14 @@ describe('push configs', () => {
     const first = await add(replica, task.id);
     const second = await add(replica, task.id);
     expect(first.id).not.toBe(second.id);
-    await add(replica, task.id, { id: first.id, url: `${hook.url}/new` });
+    await add(replica, task.id, { id: first.id, url: `${stage.hook.url}/new` });
     const { configs } = await list(replica, task.id);
-    expect(configs.map(({ url }) => url).sort()).toEqual([hook.url, `${hook.url}/new`]);
+    expect(configs.map(({ url }) => url).sort()).toEqual([stage.hook.url, `${stage.hook.url}/new`]);
   });
 
   it('outlast the replica that made them, and go with their task (S002-124)', async () => {
     const { id } = await add(replica, task.id);
-    const other = await open(work);
+    const other = open(work);
     expect((await list(other, task.id)).configs.map((each) => each.id)).toEqual([id]);
     const delivered = () => replica.deliveries.deliveries({ taskId: task.id, limit: 10 });
     expect(await delivered()).toHaveLength(1);
@@ -356,14 +335,14 @@ describe('push configs', () => {
 
   it('are told of nothing after their deletion has returned', async () => {
     let answer: (() => void) | undefined;
-    hook.behaviour = (_, response) => {
+    stage.hook.behaviour = (_, response) => {
       answer = () => response.writeHead(200).end();
     };
-    const rival = await open(work);
+    const rival = open(work);
     const { id } = await add(replica, task.id);
     await taskOf(replica, send('again', { taskId: task.id }));
-    await hook.arrived(1);
-    const deleted = remove(rival, task.id, id).then(() => hook.received.length);
+    await stage.hook.arrived(1);
+    const deleted = remove(rival, task.id, id).then(() => stage.hook.received.length);
     await until(async () => (await list(rival, task.id)).configs.length === 0);
     answer!();
     const before = await deleted;
@@ -373,6 +352,6 @@ describe('push configs', () => {
     await taskOf(replica, send('again', { taskId: task.id }));
     await other.arrived(1);
     await other.close();
-    expect(hook.received).toHaveLength(before);
+    expect(stage.hook.received).toHaveLength(before);
   });
 });

@@ -1,13 +1,13 @@
 import { create } from '@bufbuild/protobuf';
-import { Logger } from '@nestjs/common';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { artifact, completed, textPart, working } from '../../src/agents/index.js';
 import {
   ListTaskPushNotificationConfigsRequestSchema,
   type SendMessageRequest,
   TaskPushNotificationConfigSchema,
 } from '../../src/protocol/index.js';
-import { call, House, type Replica, type ReplicaOptions, send, taskOf, until } from '../support/house.js';
+import { call, type Replica, send, taskOf, until } from '../support/house.js';
+import { PushStage } from '../support/push.stage.js';
 import { answers, said, WebhookReceiver } from '../support/webhook.receiver.js';
 
 const env = {
@@ -17,29 +17,8 @@ const env = {
   PARLEY_PUSH_RETRY_MS: '20,20,20,20,20,20,20',
 };
 
-let house: House;
-let hook: WebhookReceiver;
-beforeAll(async () => {
-  Logger.overrideLogger(false);
-  house = await House.open();
-});
-afterAll(() => house.close());
-beforeEach(async () => {
-  hook = await WebhookReceiver.listen();
-});
-afterEach(() => hook.close());
-
-const replicas: Replica[] = [];
-afterEach(async () => {
-  for (const replica of replicas.splice(0)) await replica.push.beforeApplicationShutdown();
-});
-
-function open(script: ReplicaOptions['script'], more: Partial<ReplicaOptions> = {}): Replica {
-  const replica = house.replica({ script, env, ...more });
-  replica.push.onApplicationBootstrap();
-  replicas.push(replica);
-  return replica;
-}
+const stage = new PushStage(env);
+const { open } = stage;
 
 async function* work() {
   yield working('on it');
@@ -50,7 +29,7 @@ const ALL = ['task', 'TASK_STATE_WORKING', 'one', 'TASK_STATE_COMPLETED'];
 
 function hooked(config: object = {}): SendMessageRequest {
   const request = send('go');
-  const target = create(TaskPushNotificationConfigSchema, { url: hook.url, ...config });
+  const target = create(TaskPushNotificationConfigSchema, { url: stage.hook.url, ...config });
   request.configuration!.taskPushNotificationConfig = target;
   return request;
 }
@@ -59,7 +38,7 @@ const begun = async (replica: Replica, request: SendMessageRequest) =>
   taskOf(await replica.service.sendMessage(request, call()));
 const add = (replica: Replica, taskId: string, more: object) =>
   replica.service.createTaskPushNotificationConfig(
-    create(TaskPushNotificationConfigSchema, { taskId, url: hook.url, ...more }),
+    create(TaskPushNotificationConfigSchema, { taskId, url: stage.hook.url, ...more }),
     call(),
   );
 const list = async (replica: Replica, taskId: string) => {
@@ -74,11 +53,11 @@ it.each([410, 429])(
   async (status) => {
     const replica = open(work);
     let answer = () => {};
-    hook.behaviour = (received, response) => {
+    stage.hook.behaviour = (received, response) => {
       answer = () => answers(status, { 'retry-after': '3600' })(received, response);
     };
     const task = await begun(replica, hooked({ id: 'mine' }));
-    await hook.arrived(1);
+    await stage.hook.arrived(1);
     const other = await WebhookReceiver.listen();
     await add(replica, task.id, { id: 'mine', url: other.url });
     answer();
@@ -90,18 +69,18 @@ it.each([410, 429])(
 
 it('A webhook whose credentials no key opens any more is tried again later, and seen, and replaced', async () => {
   const replica = open(work);
-  hook.behaviour = answers(500);
+  stage.hook.behaviour = answers(500);
   const task = await begun(replica, hooked({ id: 'mine', token: 'a' }));
-  await hook.arrived(1);
+  await stage.hook.arrived(1);
   await replica.push.beforeApplicationShutdown();
   const keys = { PARLEY_PUSH_KEYS: `new=${Buffer.alloc(32, 4).toString('base64')}` };
   const other = open(work, { env: { ...env, ...keys, PARLEY_PUSH_RETRY_MS: '20,600000' } });
   await until(async () => (await delivery(other, task.id)).lastError === 'key gone');
-  expect(await list(other, task.id)).toMatchObject([{ id: 'mine', url: hook.url, token: '' }]);
-  hook.behaviour = answers(200);
-  hook.received.length = 0;
+  expect(await list(other, task.id)).toMatchObject([{ id: 'mine', url: stage.hook.url, token: '' }]);
+  stage.hook.behaviour = answers(200);
+  stage.hook.received.length = 0;
   await add(other, task.id, { id: 'mine', token: 'b' });
-  const received = await hook.arrived(4);
+  const received = await stage.hook.arrived(4);
   expect(received.map(said)).toEqual(ALL);
   expect(received[0]!.headers['x-a2a-notification-token']).toBe('b');
 });
@@ -113,7 +92,7 @@ it('A webhook is posted large events one claim after the other, in order', async
     yield completed();
   });
   const task = await begun(replica, hooked());
-  const received = await hook.arrived(8);
+  const received = await stage.hook.arrived(8);
   expect(received.map((each) => said(each)[0])).toEqual(['t', '0', '1', '2', '3', '4', '5', 'T']);
   await until(async () => (await delivery(replica, task.id)).state === 'done');
 });
