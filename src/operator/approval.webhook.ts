@@ -8,6 +8,7 @@ import {
   WebhookClient,
   WebhookGuard,
   WebhookSigner,
+  type WebhookTry,
 } from '../push/index.js';
 import { TaskStore, WaitLog, type WaitNotice } from '../tasks/index.js';
 import { noticeBody } from './approval.notice.js';
@@ -31,6 +32,7 @@ const GONE = 410;
 @Injectable()
 export class ApprovalWebhook implements OnApplicationBootstrap, OnModuleDestroy {
   readonly #stop = new AbortController();
+  readonly #tries = new Set<WebhookTry>();
   readonly #client: WebhookClient;
   readonly #signer: WebhookSigner;
   readonly #schedule: RetrySchedule;
@@ -58,6 +60,7 @@ export class ApprovalWebhook implements OnApplicationBootstrap, OnModuleDestroy 
 
   async onModuleDestroy(): Promise<void> {
     this.#stop.abort();
+    for (const attempt of this.#tries) attempt.abort();
     await this.#running;
     await this.#client.close();
   }
@@ -86,9 +89,12 @@ export class ApprovalWebhook implements OnApplicationBootstrap, OnModuleDestroy 
     const body = noticeBody(notice, found, this.config);
     if (body === undefined) return this.waits.report(notice, 'told');
     const { taskId, number: seq } = notice;
-    const signed = this.#signer.headers({ taskId, configId: 'approvals', seq, body }, {});
+    const signed = this.#signer.of({ taskId, configId: 'approvals' }, {})(seq, body);
     const headers = { 'content-type': 'application/json', ...signed };
-    const answer = await this.#client.post({ url, headers, body, signal: this.#stop.signal });
+    const attempt = this.#client.post({ url, headers, body });
+    this.#tries.add(attempt);
+    const answer = await attempt.answer;
+    this.#tries.delete(attempt);
     // Broken off by us: the claim runs out, and the next replica tells it.
     if (!answer.ok && this.#stop.signal.aborted) return;
     await this.waits.report(notice, answer.ok ? 'told' : this.#pause(notice, answer));

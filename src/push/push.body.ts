@@ -24,29 +24,23 @@ export const contentType = ({ version }: PushTarget) =>
 const isPosted = ({ json }: PushEvent) => !json.startsWith(MESSAGE);
 
 /** What is posted for an event; undefined where nothing is. */
-export interface PushBody {
-  readonly seq: number;
-  readonly body: string | undefined;
-}
+export type BodyOf = (event: PushEvent) => string | undefined | Promise<string | undefined>;
 
 /**
- * Makes the bodies of a claim's events, each when it is asked for. Since 1.0 a body is the event as it stands in the
- * log; before, it was the whole task at each change of its status.
+ * Makes the bodies of a claim's events, which are asked for in their order. Since 1.0 a body is the event as it stands
+ * in the log; before, it was the whole task at each change of its status.
  */
 export class PushBodies {
   constructor(private readonly store: Pick<TaskStore, 'events'>) {}
 
-  async *of({ target, taskId, events }: PushClaim): AsyncGenerator<PushBody> {
+  of({ target, taskId }: PushClaim): BodyOf {
     const hidden = hiddenExtensions(target.extensions);
-    const past = target.version === '1.0' ? undefined : new PastTask(this.store, taskId);
-    for (const event of events) {
-      const { seq, json } = event;
-      if (!past) yield { seq, body: isPosted(event) ? bare(json, hidden) : undefined };
-      else {
-        const task = STATUS.test(json) ? await past.at(seq) : undefined;
-        yield { seq, body: task && v03.taskBody(withoutExtensions(task, hidden)) };
-      }
-    }
+    if (target.version === '1.0') return (event) => (isPosted(event) ? bare(event.json, hidden) : undefined);
+    const past = new PastTask(this.store, taskId);
+    return async ({ seq, json }) => {
+      const task = STATUS.test(json) ? await past.at(seq) : undefined;
+      return task && v03.taskBody(withoutExtensions(task, hidden));
+    };
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type DeliveryServices, PushDelivery } from './push.delivery.js';
-import type { PushClaim } from './push.store.js';
+import type { PushClaim, PushEvent } from './push.store.js';
 import { ReceiverHosts } from './receiver.hosts.js';
 import { RetrySchedule } from './retry.schedule.js';
 import { WebhookSigner } from './webhook.signer.js';
@@ -23,9 +23,9 @@ async function deliver(claim: PushClaim, statuses: readonly number[], hosts = ne
   const told: string[] = [];
   const services = {
     client: {
-      post: async () => {
+      post: () => {
         const status = left.shift()!;
-        return { ok: status < 300, status, ms: 1 };
+        return { answer: Promise.resolve({ ok: status < 300, status, ms: 1 }) };
       },
     },
     signer: new WebhookSigner([]),
@@ -35,16 +35,12 @@ async function deliver(claim: PushClaim, statuses: readonly number[], hosts = ne
       recover: async (host: string) => void told.push(`recover ${host}`),
     },
     schedule: new RetrySchedule([1_000]),
-    bodies: {
-      async *of() {
-        for (const { seq, json } of claim.events) yield { seq, body: json };
-      },
-    },
+    bodies: { of: () => (event: PushEvent) => event.json },
     metrics: { tried: () => undefined, paused: () => undefined },
     unlock: () => ({}),
     givenUp: () => undefined,
   } as unknown as DeliveryServices;
-  const { cursor, sent } = await new PushDelivery(claim, services, new AbortController().signal).run();
+  const { cursor, sent } = await new PushDelivery(claim, services).run();
   return { cursor, sent, told };
 }
 

@@ -5,7 +5,7 @@ import type { PushMetrics } from './push.metrics.js';
 import type { PushClaim, PushReport, PushStore } from './push.store.js';
 import { FAILURES_TO_PAUSE, type ReceiverHosts } from './receiver.hosts.js';
 import type { RetrySchedule } from './retry.schedule.js';
-import type { WebhookAnswer, WebhookClient } from './webhook.client.js';
+import type { WebhookAnswer, WebhookClient, WebhookTry } from './webhook.client.js';
 import type { WebhookSigner } from './webhook.signer.js';
 
 /** After this long a claim is given back, so that nobody waits long for it: other configs, or a delete. */
@@ -33,34 +33,43 @@ export class PushDelivery {
   #tries: number;
   #sent = 0;
   #last: WebhookAnswer | undefined;
+  #aborted = false;
+  #try: WebhookTry | undefined;
 
   constructor(
     private readonly claim: PushClaim,
     private readonly services: DeliveryServices,
-    private readonly signal: AbortSignal,
   ) {
     this.#cursor = claim.cursor;
     this.#tries = claim.tries;
   }
 
   async run(): Promise<PushReport> {
-    const { bodies } = this.services;
+    const { claim, services } = this;
+    const { taskId, target } = claim;
     const end = performance.now() + SLICE_MS;
     const credentials = this.#credentials();
     if (!credentials) return this.#failed({ ok: false, error: KEY_GONE, ms: 0 });
-    const headers = { 'content-type': contentType(this.claim.target), ...credentialHeaders(credentials) };
-    for await (const { seq, body } of bodies.of(this.claim)) {
+    const headers = { 'content-type': contentType(target), ...credentialHeaders(credentials) };
+    const signature = services.signer.of({ taskId, configId: target.id }, credentials);
+    const bodyOf = services.bodies.of(claim);
+    for (const event of claim.events) {
+      const body = await bodyOf(event);
       if (body !== undefined) {
-        if (this.signal.aborted || performance.now() > end) return this.#report(0);
-        const notification = { taskId: this.claim.taskId, configId: this.claim.target.id, seq, body };
-        const signed = { ...headers, ...this.services.signer.headers(notification, credentials) };
-        this.#last = await this.#post(seq, signed, body);
+        if (this.#aborted || performance.now() > end) return this.#report(0);
+        this.#last = await this.#post(event.seq, { ...headers, ...signature(event.seq, body) }, body);
         if (!this.#last.ok) return this.#failed(this.#last);
         await this.#delivered(this.#last);
       }
-      this.#cursor = seq;
+      this.#cursor = event.seq;
     }
     return this.#report(0);
+  }
+
+  /** Breaks off what is being posted. */
+  abort(): void {
+    this.#aborted = true;
+    this.#try?.abort();
   }
 
   /** Undefined where the key that they were encrypted with is not configured any more. */
@@ -82,15 +91,11 @@ export class PushDelivery {
       'server.address': target.host,
     };
     return inSpan('a2a/push', { parent, attributes, outbound: true }, async (span, traceparent) => {
-      const post = {
-        url: target.url,
-        headers: { ...headers, ...traceHeaders(traceparent) },
-        body,
-        signal: this.signal,
-      };
-      const answer = await this.services.client.post(post);
+      const traced = { ...headers, ...traceHeaders(traceparent) };
+      this.#try = this.services.client.post({ url: target.url, headers: traced, body });
+      const answer = await this.#try.answer;
       if (answer.status !== undefined) span.setAttribute('http.response.status_code', answer.status);
-      if (!answer.ok && !this.signal.aborted) markError(span, answer.error);
+      if (!answer.ok && !this.#aborted) markError(span, answer.error);
       return answer;
     });
   }
@@ -109,7 +114,7 @@ export class PushDelivery {
   async #failed(answer: WebhookAnswer): Promise<PushReport> {
     const { schedule, metrics, givenUp } = this.services;
     // Broken off by us: the try does not count against the receiver.
-    if (this.signal.aborted) return this.#report(0);
+    if (this.#aborted) return this.#report(0);
     this.#last = answer;
     if (answer.error !== KEY_GONE) await this.#suspect();
     this.#tries++;

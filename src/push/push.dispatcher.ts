@@ -4,8 +4,10 @@ import type { PushClaim, PushReport, PushStore } from './push.store.js';
 
 /** How often retries that have become due are looked for. */
 const POLL_MS = 1_000;
-/** Every so many polls, also for what nobody was told of: a replica died between commit and push. */
-const POLLS_PER_SWEEP = 5;
+/** How often what nobody was told of is looked for: a replica died between commit and push. */
+const SWEEP_MS = 5_000;
+/** A sweep looks at every config that waits. The more there are, the rarer it gets: it rests ten times as long. */
+const SWEEP_REST = 10;
 /** Between two claims under load: what comes in this time shares the statements of the next round. */
 const GATHER_MS = 20;
 /** Time for pushes in flight to end when the service stops. */
@@ -29,10 +31,10 @@ export interface DispatcherOptions {
  */
 export class PushDispatcher {
   readonly #fresh = new Set<string>();
-  readonly #running = new Map<string, AbortController>();
+  readonly #running = new Map<string, PushDelivery>();
   readonly #reports: PushReport[] = [];
   #poll: NodeJS.Timeout | undefined;
-  #polls = 0;
+  #sweepAt = Number.NEGATIVE_INFINITY;
   #stopped = false;
   #round = false;
   #again = false;
@@ -50,8 +52,8 @@ export class PushDispatcher {
       this.#fresh.add(taskId);
       this.#want();
     });
-    this.#poll = setInterval(() => void this.#onPoll(), POLL_MS).unref();
-    void this.#onPoll();
+    this.#poll = setInterval(() => this.#onPoll(), POLL_MS).unref();
+    this.#onPoll();
   }
 
   /** Breaks off what is being posted for a config. */
@@ -64,7 +66,7 @@ export class PushDispatcher {
     this.#stopped = true;
     clearInterval(this.#poll);
     const late = setTimeout(() => {
-      for (const controller of this.#running.values()) controller.abort();
+      for (const delivery of this.#running.values()) delivery.abort();
     }, STOP_MS);
     while (this.#running.size > 0 || this.#round) {
       await new Promise<void>((resolve) => {
@@ -82,8 +84,18 @@ export class PushDispatcher {
     setImmediate(() => void this.#rounds());
   }
 
-  async #onPoll(): Promise<void> {
-    if (this.#polls++ % POLLS_PER_SWEEP === 0) await this.options.store.sweep().catch(() => undefined);
+  #onPoll(): void {
+    this.#due = true;
+    this.#want();
+    if (performance.now() >= this.#sweepAt) void this.#sweep();
+  }
+
+  async #sweep(): Promise<void> {
+    const begun = performance.now();
+    this.#sweepAt = Number.POSITIVE_INFINITY;
+    await this.options.store.sweep().catch(() => undefined);
+    const took = performance.now() - begun;
+    this.#sweepAt = begun + Math.max(SWEEP_MS, took * SWEEP_REST);
     this.#due = true;
     this.#want();
   }
@@ -132,7 +144,10 @@ export class PushDispatcher {
     this.#claimedAt = performance.now();
     const hosts = services.hosts.rooms();
     const perHost = services.hosts.share;
-    const claims = await store.claim(fresh, { limit, perHost, hosts });
+    const claims = await store.claim(fresh, { limit, perHost, hosts }).catch((error: unknown) => {
+      for (const taskId of fresh) this.#fresh.add(taskId);
+      throw error;
+    });
     for (const claim of claims) void this.#deliver(claim);
     this.#backlog = claims.length >= limit || [...services.hosts.rooms().values()].some((room) => room <= 0);
   }
@@ -140,11 +155,11 @@ export class PushDispatcher {
   async #deliver(claim: PushClaim): Promise<void> {
     const { services } = this.options;
     const { host, id } = claim.target;
-    const controller = new AbortController();
-    this.#running.set(key(claim.taskId, id), controller);
+    const delivery = new PushDelivery(claim, services);
+    this.#running.set(key(claim.taskId, id), delivery);
     services.hosts.enter(host);
     try {
-      this.#reports.push(await new PushDelivery(claim, services, controller.signal).run());
+      this.#reports.push(await delivery.run());
     } catch (cause) {
       services.metrics.broken('A push could not be made; it is tried again', cause);
       this.#running.delete(key(claim.taskId, id));

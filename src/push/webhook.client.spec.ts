@@ -27,9 +27,9 @@ afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const post = (to = url, signal = new AbortController().signal, by = client) =>
-  by.post({ url: to, headers: {}, body: '{}', signal });
-const postHastily = () => post(url, undefined, hasty);
+const begin = (to = url, by = client) => by.post({ url: to, headers: {}, body: '{}' });
+const post = (to = url) => begin(to).answer;
+const postHastily = () => begin(url, hasty).answer;
 
 describe('a try of a push', () => {
   it('succeeds with a 2xx, over kept connections', async () => {
@@ -72,10 +72,13 @@ describe('a try of a push', () => {
     expect(await post()).toMatchObject({ ok: true, status: 200 });
   });
 
-  it('is broken off by its signal', async () => {
-    const controller = new AbortController();
-    behaviour = () => controller.abort();
-    expect(await post(url, controller.signal)).toMatchObject({ ok: false, error: 'stopped' });
+  it('can be broken off, before it has begun and while it waits for an answer', async () => {
+    const early = begin();
+    early.abort();
+    expect(await early.answer).toMatchObject({ ok: false, error: 'stopped' });
+    behaviour = () => attempt.abort();
+    const attempt = begin();
+    expect(await attempt.answer).toMatchObject({ ok: false, error: 'stopped' });
   });
 
   it('says why there was no answer', async () => {

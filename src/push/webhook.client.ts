@@ -17,8 +17,14 @@ export interface WebhookPost {
   readonly url: string;
   readonly headers: Record<string, string>;
   readonly body: string;
-  /** Breaks the try off. */
-  readonly signal: AbortSignal;
+}
+
+/** A post under way. */
+export interface WebhookTry {
+  /** Never rejects. */
+  readonly answer: Promise<WebhookAnswer>;
+  /** Breaks it off. */
+  abort(): void;
 }
 
 /** What became of one try. */
@@ -43,41 +49,24 @@ export class WebhookClient {
 
   constructor(private readonly options: WebhookClientOptions) {}
 
-  /** Never rejects. */
-  async post({ url, headers, body, signal }: WebhookPost): Promise<WebhookAnswer> {
-    const start = performance.now();
+  post(post: WebhookPost): WebhookTry {
+    const exchange = new Exchange(this.options.timeoutMs);
+    void this.#send(post, exchange);
+    return exchange;
+  }
+
+  async #send({ url, headers, body }: WebhookPost, exchange: Exchange): Promise<void> {
     try {
-      const target = await this.#target(url);
+      // Through a proxy there is no look-up of ours inside the connection: the name is checked before.
+      const { guard, proxy } = this.options;
+      const { origin, pathname, search } = proxy ? await guard.check(url) : guard.parse(url);
       this.#agent ??= connections(this.options);
-      const exchange = { agent: await this.#agent, target, headers, body, signal };
-      const { status, retryAfter } = await this.#exchange(exchange);
-      const ok = status >= 200 && status < 300;
-      return { ok, status, retryAfterMs: ok ? undefined : millisecondsUntil(retryAfter), ms: since(start) };
-    } catch (error) {
-      return { ok: false, error: reason(error), ms: since(start) };
-    }
-  }
-
-  /** Through a proxy there is no look-up of ours inside the connection: the name is checked before. */
-  #target(url: string): Readonly<URL> | Promise<Readonly<URL>> {
-    return this.options.proxy ? this.options.guard.check(url) : this.options.guard.parse(url);
-  }
-
-  #exchange({ agent, target, headers, body, signal }: Sending): Promise<Head> {
-    const { origin, pathname, search } = target;
-    return new Promise((resolve, reject) => {
-      const exchange = new Exchange(resolve, reject);
-      const timer = setTimeout(() => exchange.abort('timeout'), this.options.timeoutMs);
-      const stop = () => exchange.abort('stopped');
-      signal.addEventListener('abort', stop);
-      exchange.onEnd = () => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', stop);
-      };
-      if (signal.aborted) return stop();
+      const agent = await this.#agent;
       const sent = { 'user-agent': 'Parley', ...headers };
       agent.dispatch({ origin, path: pathname + search, method: 'POST', headers: sent, body }, exchange);
-    });
+    } catch (error) {
+      exchange.fail(error);
+    }
   }
 
   async close(): Promise<void> {
@@ -92,38 +81,35 @@ async function connections({ guard, proxy }: WebhookClientOptions): Promise<Disp
   return proxy ? new ProxyAgent({ ...common, uri: proxy }) : new Agent({ ...common, connect });
 }
 
-interface Sending extends Pick<WebhookPost, 'headers' | 'body' | 'signal'> {
-  readonly agent: Dispatcher;
-  readonly target: Readonly<URL>;
-}
-
-interface Head {
-  readonly status: number;
-  readonly retryAfter: string | string[] | undefined;
-}
-
 /**
  * One request and its answer, without the streams and promises of undici's `request`: pushes are many and their
  * answers are thrown away. An answer is read to its end, so that the connection can be used again; a long one costs
  * the connection.
  */
-class Exchange implements Dispatcher.DispatchHandler {
-  onEnd: () => void = () => undefined;
+class Exchange implements WebhookTry, Dispatcher.DispatchHandler {
+  readonly answer: Promise<WebhookAnswer>;
+  readonly #start = performance.now();
+  readonly #timer: NodeJS.Timeout;
+  #resolve!: (answer: WebhookAnswer) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #broken: Error | undefined;
-  #head: Head | undefined;
+  #status: number | undefined;
+  #retryAfter: string | string[] | undefined;
   #size = 0;
 
-  constructor(
-    private readonly resolve: (head: Head) => void,
-    private readonly reject: (error: Error) => void,
-  ) {}
+  constructor(timeoutMs: number) {
+    this.answer = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    this.#timer = setTimeout(() => this.#breakOff('timeout'), timeoutMs);
+  }
 
-  abort(why: string): void {
-    this.#broken ??= Object.assign(new Error(why), { code: why });
-    this.#controller?.abort(this.#broken);
-    // One that still waits for a connection has no controller yet, and must not hold up the next try.
-    this.#settle();
+  abort(): void {
+    this.#breakOff('stopped');
+  }
+
+  fail(error: unknown): void {
+    this.#settle({ ok: false, error: reason(error) });
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -132,29 +118,39 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status >= 200) this.#head = { status, retryAfter: headers['retry-after'] };
+    if (status < 200) return;
+    this.#status = status;
+    this.#retryAfter = headers['retry-after'];
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#size += chunk.length;
     if (this.#size <= MOST_ANSWER_BYTES) return;
-    this.#settle();
+    this.onResponseEnd();
     controller.abort(new Error('The answer is too long'));
   }
 
   onResponseEnd(): void {
-    this.#settle();
+    const status = this.#status!;
+    const ok = status >= 200 && status < 300;
+    this.#settle({ ok, status, retryAfterMs: ok ? undefined : millisecondsUntil(this.#retryAfter) });
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.#broken ??= error;
-    this.#settle();
+    this.fail(error);
   }
 
-  #settle(): void {
-    this.onEnd();
-    if (this.#broken) this.reject(this.#broken);
-    else if (this.#head) this.resolve(this.#head);
+  /** One that still waits for a connection has no controller yet, and must not hold up the next try. */
+  #breakOff(code: string): void {
+    this.#broken = Object.assign(new Error(code), { code });
+    this.#controller?.abort(this.#broken);
+    this.fail(this.#broken);
+  }
+
+  /** The first to settle counts. */
+  #settle(answer: Omit<WebhookAnswer, 'ms'>): void {
+    clearTimeout(this.#timer);
+    this.#resolve({ ...answer, ms: Math.round(performance.now() - this.#start) });
   }
 }
 
@@ -170,5 +166,3 @@ function reason(error: unknown): string {
   if (error instanceof ForbiddenUrl) return 'forbidden address';
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
-
-const since = (start: number) => Math.round(performance.now() - start);

@@ -11,11 +11,10 @@ const OTHER = `whsec_${Buffer.alloc(32, 2).toString('base64')}`;
 const BODY = JSON.stringify({ statusUpdate: { taskId: 't', status: { state: 'TASK_STATE_WORKING' } } });
 
 function signed(secrets = [SECRET], body = BODY, seq = 1): Record<string, string> {
-  const notification = { taskId: 't', configId: 'c', seq, body };
   return {
     'content-type': 'application/a2a+json',
     'x-a2a-notification-token': 'token',
-    ...new WebhookSigner(secrets).headers(notification, {}),
+    ...new WebhookSigner(secrets).of({ taskId: 't', configId: 'c' }, {})(seq, body),
   };
 }
 
