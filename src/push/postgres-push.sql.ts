@@ -45,34 +45,38 @@ UPDATE push_configs p SET due_at = now() FROM w WHERE p.task_id = w.task_id AND 
  * $1 claim, $2 its length in ms, $3 limit, $4 hosts with the room they have left, $5 room of other hosts,
  * $6 events of one claim, which begin within its first $7 bytes, $8 tasks with new events.
  *
- * Of `fresh` configs, which waited for events, those that nobody takes become due. The inner limit of `due` bounds the
+ * Of `fresh` configs, which waited for events, those that there is no room for become due. They are found by their tasks
+ * alone (`isfinite` has no index): the index of what is due holds all that wait, too. The inner limit of `due` bounds the
  * sorting under a long backlog; hosts without room are out before it, so that they do not crowd out the others. A host
- * whose pause is over is probed: by one config, of the replica that prolongs the pause. No lock is waited for, so that
- * statements cannot deadlock: what somebody else holds right now is looked at after his report.
+ * whose pause is over is probed: by one config that is due, of the replica that prolongs the pause. No lock is waited
+ * for, so that statements cannot deadlock: what somebody else holds right now is looked at after his report.
  */
 export const CLAIM = `
 WITH ${UNSYNCED}, h AS (
   SELECT * FROM json_to_recordset($4::json) AS h(host text, room int)
-), closed AS (
-  SELECT host FROM h WHERE room <= 0 UNION SELECT host FROM push_pauses WHERE until IS NULL OR until > now()
-), fresh AS (
-  SELECT p.task_id, p.id, p.host, now() AS due_at, true AS fresh FROM push_configs p JOIN tasks t ON t.id = p.task_id
-  WHERE p.task_id = ANY($8::uuid[]) AND p.state = 'open' AND p.due_at = 'infinity' AND ${FREE} AND ${LAGS}
-  FOR UPDATE OF p SKIP LOCKED
+), pauses AS MATERIALIZED (
+  SELECT host, until IS NULL OR until > now() AS closed FROM push_pauses
 ), due AS (
   SELECT p.task_id, p.id, p.host, p.due_at, false AS fresh FROM push_configs p JOIN tasks t ON t.id = p.task_id
-  WHERE p.state = 'open' AND p.due_at <= now() AND ${FREE} AND p.host NOT IN (SELECT host FROM closed) AND ${LAGS}
+  WHERE p.state = 'open' AND p.due_at <= now() AND ${FREE} AND ${LAGS} AND p.host NOT IN (
+    SELECT host FROM h WHERE room <= 0 UNION ALL SELECT host FROM pauses WHERE closed
+  )
   ORDER BY p.due_at LIMIT 2000
+), fresh AS (
+  SELECT p.task_id, p.id, p.host, now() AS due_at, true AS fresh FROM push_configs p JOIN tasks t ON t.id = p.task_id
+  WHERE p.task_id = ANY($8::uuid[]) AND p.state = 'open' AND NOT isfinite(p.due_at) AND ${FREE} AND ${LAGS}
 ), ranked AS (
   SELECT *, row_number() OVER (PARTITION BY host ORDER BY due_at) AS rank
-  FROM (SELECT * FROM due UNION ALL SELECT * FROM fresh WHERE host NOT IN (SELECT host FROM closed)) AS waiting
-), fair AS (
-  SELECT r.task_id, r.id, r.fresh FROM ranked r LEFT JOIN h ON h.host = r.host
-  WHERE r.rank <= CASE WHEN r.host IN (SELECT host FROM push_pauses) THEN 1 ELSE coalesce(h.room, $5) END
-  ORDER BY r.rank, r.due_at LIMIT $3
+  FROM (SELECT * FROM due UNION ALL SELECT * FROM fresh) AS waiting
+), roomy AS (
+  SELECT r.*, r.rank <= CASE WHEN q.host IS NULL THEN coalesce(h.room, $5)
+    WHEN q.closed OR r.fresh THEN 0 ELSE least(h.room, 1) END AS fits
+  FROM ranked r LEFT JOIN h ON h.host = r.host LEFT JOIN pauses q ON q.host = r.host
+), placed AS (
+  SELECT task_id, id, fresh, fits AND row_number() OVER (ORDER BY fits DESC, rank, due_at) <= $3 AS fits FROM roomy
 ), mine AS (
-  SELECT p.task_id, p.id, p.host FROM push_configs p JOIN fair f ON f.task_id = p.task_id AND f.id = p.id
-  WHERE p.state = 'open' AND ${FREE} AND (f.fresh OR p.due_at <= now())
+  SELECT p.task_id, p.id, p.host FROM placed f JOIN push_configs p ON p.task_id = f.task_id AND p.id = f.id
+  WHERE f.fits AND p.state = 'open' AND ${FREE} AND (p.due_at <= now() OR f.fresh AND NOT isfinite(p.due_at))
   FOR UPDATE OF p SKIP LOCKED
 ), probed AS (
   SELECT host FROM push_pauses WHERE until <= now() AND host IN (SELECT host FROM mine) FOR UPDATE SKIP LOCKED
@@ -81,14 +85,15 @@ WITH ${UNSYNCED}, h AS (
   FROM probed WHERE q.host = probed.host
 ), u AS (
   UPDATE push_configs p SET claim = $1, claimed_until = clock_timestamp() + $2 * interval '1 millisecond'
-  FROM mine, unsynced WHERE p.task_id = mine.task_id AND p.id = mine.id
-    AND (mine.host NOT IN (SELECT host FROM push_pauses) OR mine.host IN (SELECT host FROM probed))
+  FROM unsynced, mine LEFT JOIN pauses q ON q.host = mine.host LEFT JOIN probed ON probed.host = mine.host
+  WHERE p.task_id = mine.task_id AND p.id = mine.id AND (q.host IS NULL OR probed.host IS NOT NULL)
   RETURNING p.task_id, p.id, p.url, p.host, p.secret, p.version, p.extensions, p.cursor, p.tries,
-    p.host IN (SELECT host FROM probed) AS probe
+    probed.host IS NOT NULL AS probe
 ), rest AS (
-  UPDATE push_configs p SET due_at = now() FROM fresh f, unsynced
-  WHERE p.task_id = f.task_id AND p.id = f.id
-    AND NOT EXISTS (SELECT FROM u WHERE u.task_id = f.task_id AND u.id = f.id)
+  SELECT p.task_id, p.id FROM placed f JOIN push_configs p ON p.task_id = f.task_id AND p.id = f.id
+  WHERE f.fresh AND NOT f.fits AND p.state = 'open' AND NOT isfinite(p.due_at) FOR UPDATE OF p SKIP LOCKED
+), waits AS (
+  UPDATE push_configs p SET due_at = now() FROM rest, unsynced WHERE p.task_id = rest.task_id AND p.id = rest.id
 )
 SELECT u.*, t.agent, e.seqs, e.payloads, (
   SELECT request->>'traceparent' FROM task_events m WHERE m.task_id = u.task_id AND m.seq = t.inbox_seq
