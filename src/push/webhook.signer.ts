@@ -30,10 +30,13 @@ export class WebhookSigner {
     return (seq, body) => {
       const id = `${source}_${seq}`;
       const at = new Date();
-      const headers = { 'webhook-id': id, 'webhook-timestamp': String(Math.floor(at.getTime() / 1000)) };
-      if (webhooks.length === 0) return headers;
-      const signatures = webhooks.map((webhook) => webhook.sign(id, at, body));
-      return { ...headers, 'webhook-signature': signatures.join(' ') };
+      const headers: Record<string, string> = {
+        'webhook-id': id,
+        'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+      };
+      if (webhooks.length > 0)
+        headers['webhook-signature'] = webhooks.map((webhook) => webhook.sign(id, at, body)).join(' ');
+      return headers;
     };
   }
 }
