@@ -69,11 +69,11 @@ WITH ${UNSYNCED}, h AS (
   SELECT *, row_number() OVER (PARTITION BY host ORDER BY due_at) AS rank
   FROM (SELECT * FROM due UNION ALL SELECT * FROM fresh) AS waiting
 ), roomy AS (
-  SELECT r.*, r.rank <= CASE WHEN q.host IS NULL THEN coalesce(h.room, $5)
+  SELECT r.*, r.rank - coalesce(h.room, $5) AS load, r.rank <= CASE WHEN q.host IS NULL THEN coalesce(h.room, $5)
     WHEN q.closed OR r.fresh THEN 0 ELSE least(h.room, 1) END AS fits
   FROM ranked r LEFT JOIN h ON h.host = r.host LEFT JOIN pauses q ON q.host = r.host
 ), placed AS (
-  SELECT task_id, id, fresh, fits AND row_number() OVER (ORDER BY fits DESC, rank, due_at) <= $3 AS fits FROM roomy
+  SELECT task_id, id, fresh, fits AND row_number() OVER (ORDER BY fits DESC, load, due_at) <= $3 AS fits FROM roomy
 ), mine AS (
   SELECT p.task_id, p.id, p.host FROM placed f JOIN push_configs p ON p.task_id = f.task_id AND p.id = f.id
   WHERE f.fits AND p.state = 'open' AND ${FREE} AND (p.due_at <= now() OR f.fresh AND NOT isfinite(p.due_at))
@@ -87,7 +87,7 @@ WITH ${UNSYNCED}, h AS (
   UPDATE push_configs p SET claim = $1, claimed_until = clock_timestamp() + $2 * interval '1 millisecond'
   FROM unsynced, mine LEFT JOIN pauses q ON q.host = mine.host LEFT JOIN probed ON probed.host = mine.host
   WHERE p.task_id = mine.task_id AND p.id = mine.id AND (q.host IS NULL OR probed.host IS NOT NULL)
-  RETURNING p.task_id, p.id, p.url, p.host, p.secret, p.version, p.extensions, p.cursor, p.tries,
+  RETURNING p.task_id, p.id, p.url, p.host, p.secret, p.version, p.extensions, p.cursor, p.tries, p.moves,
     probed.host IS NOT NULL AS probe
 ), rest AS (
   SELECT p.task_id, p.id FROM placed f JOIN push_configs p ON p.task_id = f.task_id AND p.id = f.id
@@ -108,20 +108,22 @@ SELECT u.*, t.agent, e.seqs, e.payloads, (
 
 /**
  * $1 reports, $2 the task states that are terminal. What became of a try says nothing of the address or credentials that
- * have replaced those it was made with. Rows are locked in one order, so that reports cannot deadlock.
+ * have replaced those it was made with, and nothing at all of a config that has been given another place since. Rows are
+ * locked in one order, so that reports cannot deadlock.
  */
 export const REPORT = `
 WITH ${UNSYNCED}, r AS (
-  SELECT * FROM json_to_recordset($1::json) AS r(task_id uuid, id text, claim uuid, cursor bigint, sent int,
-    tries int, delay_ms bigint, dead boolean, status int, error text, ms int, url text, secret text)
+  SELECT * FROM json_to_recordset($1::json) AS r(task_id uuid, id text, claim uuid, moves int, cursor bigint,
+    sent int, tries int, delay_ms bigint, dead boolean, status int, error text, ms int, url text, secret text)
 ), l AS (
-  SELECT r.task_id, r.id, r.claim, r.cursor, r.sent, r.status, r.error, r.ms, t.version,
+  SELECT r.task_id, r.id, r.claim, n.cursor, r.sent, r.status, r.error, r.ms, t.version,
     t.state = ANY($2::int[]) AS ended, n.dead, n.tries, n.delay_ms
   FROM push_configs p JOIN r ON r.task_id = p.task_id AND r.id = p.id AND r.claim = p.claim
   JOIN tasks t ON t.id = p.task_id CROSS JOIN LATERAL (
     SELECT same AND r.dead AS dead, CASE WHEN same THEN r.tries ELSE 0 END AS tries,
-      CASE WHEN same THEN r.delay_ms ELSE 0 END AS delay_ms
-    FROM (SELECT p.url = r.url AND p.secret IS NOT DISTINCT FROM r.secret AS same) AS try
+      CASE WHEN same THEN r.delay_ms ELSE 0 END AS delay_ms,
+      CASE WHEN p.moves = r.moves THEN r.cursor ELSE p.cursor END AS cursor
+    FROM (SELECT (p.moves, p.url) = (r.moves, r.url) AND p.secret IS NOT DISTINCT FROM r.secret AS same) AS try
   ) AS n ORDER BY p.task_id, p.id FOR UPDATE OF p
 )
 UPDATE push_configs p SET
@@ -160,7 +162,7 @@ WITH w AS (
   ORDER BY p.task_id, p.id FOR UPDATE OF p
 )
 UPDATE push_configs p SET
-  state = 'open', tries = 0, due_at = now(), cursor = least(p.cursor, $4::bigint)
+  state = 'open', tries = 0, due_at = now(), cursor = least(p.cursor, $4::bigint), moves = p.moves + 1
 FROM w WHERE p.task_id = w.task_id AND p.id = w.id`;
 
 /** Of a host that an operator pauses the circuit is no longer asked. */

@@ -29,6 +29,7 @@ interface ClaimRow extends PushTarget {
   readonly agent: string;
   readonly cursor: number;
   readonly tries: number;
+  readonly moves: number;
   readonly seqs: number[] | null;
   readonly payloads: string | null;
   readonly traceparent: string | null;
@@ -82,20 +83,23 @@ export class PostgresPushStore extends PushStore {
     const most = [EVENTS_OF_A_CLAIM, BYTES_OF_A_CLAIM];
     const values = [claim, this.claimMs, limit, rooms, perHost, ...most, fresh];
     const rows = await this.#rows<ClaimRow>('push-claim', sql.CLAIM, values);
-    return rows.map(({ task_id, agent, cursor, tries, probe, seqs, payloads, traceparent, ...target }) => {
-      const texts = payloads?.split(SEPARATOR) ?? [];
-      return {
-        claim,
-        taskId: task_id,
-        agent,
-        target,
-        cursor,
-        tries,
-        probe,
-        traceparent: traceparent ?? undefined,
-        events: texts.map((json, i) => ({ seq: seqs![i]!, json })),
-      };
-    });
+    return rows.map(
+      ({ task_id, agent, cursor, tries, moves, probe, seqs, payloads, traceparent, ...target }) => {
+        const texts = payloads?.split(SEPARATOR) ?? [];
+        return {
+          claim,
+          taskId: task_id,
+          agent,
+          target,
+          cursor,
+          tries,
+          moves,
+          probe,
+          traceparent: traceparent ?? undefined,
+          events: texts.map((json, i) => ({ seq: seqs![i]!, json })),
+        };
+      },
+    );
   }
 
   async report(reports: readonly PushReport[]): Promise<readonly PushNext[]> {
@@ -103,6 +107,7 @@ export class PostgresPushStore extends PushStore {
       task_id: claim.taskId,
       id: claim.target.id,
       claim: claim.claim,
+      moves: claim.moves,
       cursor,
       sent,
       tries,

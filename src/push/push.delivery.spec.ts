@@ -13,6 +13,7 @@ const CLAIM: PushClaim = {
   target: { id: 'one', url: `https://${HOST}/`, host: HOST, version: '1.0', extensions: [] },
   cursor: 0,
   tries: 0,
+  moves: 0,
   probe: false,
   events: [1, 2, 3].map((seq) => ({ seq, json: '{}' })),
 };

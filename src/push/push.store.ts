@@ -24,6 +24,8 @@ export interface PushClaim {
   readonly cursor: number;
   /** How often the event after the cursor was tried in vain. */
   readonly tries: number;
+  /** How often the config had been given another place by then; see `redeliver`. */
+  readonly moves: number;
   readonly events: readonly PushEvent[];
   /** Of the newest message of the task: what is pushed comes of it. */
   readonly traceparent?: string;
@@ -136,7 +138,10 @@ export abstract class PushStore {
    * host whose pause is over one config is claimed, by one replica, as its probe.
    */
   abstract claim(fresh: readonly string[], limits: ClaimLimits): Promise<PushClaim[]>;
-  /** Takes down how far claims got. A report for a claim that is over is ignored. */
+  /**
+   * Takes down how far claims got. A report for a claim that is over is ignored. One for a config that has been given
+   * another place since, redelivered or made anew, ends the claim and says no more.
+   */
   abstract report(reports: readonly PushReport[]): Promise<readonly PushNext[]>;
   abstract deliveries(filter: DeliveryFilter): Promise<DeliveryRow[]>;
   /** Makes deliveries due at once, dead ones too. Answers how many. */

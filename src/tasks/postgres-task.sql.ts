@@ -146,7 +146,7 @@ SELECT t.id, $2, $3, $4, $5, $6, $8::text[], t.version, CASE WHEN ended THEN 'do
 WHERE (SELECT count(*) FROM push_configs o WHERE o.task_id = $1 AND o.id <> $2 AND o.state <> 'deleted') < $7
 ON CONFLICT (task_id, id) DO UPDATE SET
   url = excluded.url, host = excluded.host, secret = excluded.secret, version = excluded.version,
-  extensions = excluded.extensions, tries = 0,
+  extensions = excluded.extensions, tries = 0, moves = p.moves + (p.state = 'deleted')::int,
   cursor = CASE WHEN p.state = 'deleted' THEN excluded.cursor ELSE p.cursor END,
   state = CASE WHEN p.state = 'dead' THEN 'open' WHEN p.state = 'deleted' THEN excluded.state ELSE p.state END,
   due_at = CASE WHEN p.state = 'deleted' THEN 'infinity' WHEN p.cursor < excluded.cursor THEN now() ELSE p.due_at END

@@ -1,7 +1,8 @@
 import { create } from '@bufbuild/protobuf';
 import { expect, it } from 'vitest';
-import { artifact, completed, textPart, working } from '../../src/agents/index.js';
+import { artifact, completed, inputRequired, textPart, working } from '../../src/agents/index.js';
 import {
+  DeleteTaskPushNotificationConfigRequestSchema,
   ListTaskPushNotificationConfigsRequestSchema,
   type SendMessageRequest,
   TaskPushNotificationConfigSchema,
@@ -66,6 +67,69 @@ it.each([410, 429])(
     await other.close();
   },
 );
+
+/** Has the receiver keep its answer to one push back; `arrived` when it has come. */
+function held(text: string) {
+  let answer: (() => void) | undefined;
+  stage.hook.behaviour = (received, response) => {
+    if (answer === undefined && said(received) === text) answer = () => answers(200)(received, response);
+    else answers(200)(received, response);
+  };
+  return { arrived: () => until(() => answer !== undefined), answer: () => answer?.() };
+}
+
+it.each([0, 1])(
+  'What is redelivered after event %i while a push is under way is sent again',
+  async (after) => {
+    const replica = open(work);
+    const push = held('one');
+    const task = await begun(replica, hooked());
+    await push.arrived();
+    expect(await replica.deliveries.redeliver({ taskId: task.id, after })).toBe(1);
+    push.answer();
+    await until(async () => (await delivery(replica, task.id)).state === 'done');
+    const texts = stage.hook.received.map(said);
+    expect(texts.slice(0, 3)).toEqual(ALL.slice(0, 3));
+    expect(texts.slice(-4)).toEqual(ALL);
+    expect(texts.length).toBeGreaterThanOrEqual(7);
+  },
+);
+
+it('A webhook that is deleted and made anew while a push is under way hears nothing from before', async () => {
+  const replica = open(async function* ({ message: { parts } }) {
+    yield parts[0]!.content.value === 'end' ? completed() : inputRequired('more?');
+  });
+  const other = open(work);
+  const push = held('task');
+  const { id: taskId } = await begun(replica, hooked({ id: 'x' }));
+  await push.arrived();
+  const { service } = other;
+  const request = create(DeleteTaskPushNotificationConfigRequestSchema, { taskId, id: 'x' });
+  const deleted = service.deleteTaskPushNotificationConfig(request, call());
+  await until(async () => (await list(other, taskId)).length === 0);
+  await replica.service.sendMessage(send('more', { taskId }), call());
+  const anew = await WebhookReceiver.listen();
+  await add(other, taskId, { id: 'x', url: anew.url });
+  push.answer();
+  await deleted;
+  await replica.service.sendMessage(send('end', { taskId }), call());
+  expect((await anew.arrived(1)).map(said)).toEqual(['TASK_STATE_COMPLETED']);
+  await until(async () => (await delivery(replica, taskId)).state === 'done');
+  expect(anew.received).toHaveLength(1);
+  await anew.close();
+});
+
+it('A receiver that never answers leaves room for others, also where there is little', async () => {
+  const replica = open(work, { env: { ...env, PARLEY_PUSH_CONCURRENCY: '2' } });
+  const dead = await WebhookReceiver.listen();
+  dead.behaviour = () => undefined;
+  for (let n = 0; n < 4; n++) await begun(replica, hooked({ url: dead.url }));
+  await dead.arrived(1);
+  await begun(replica, hooked());
+  expect((await stage.hook.arrived(4)).map(said)).toEqual(ALL);
+  expect(dead.received).toHaveLength(1);
+  await dead.close();
+});
 
 it('A webhook whose credentials no key opens any more is tried again later, and seen, and replaced', async () => {
   const replica = open(work);
