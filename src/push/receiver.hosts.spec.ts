@@ -12,6 +12,20 @@ describe('the hosts of receivers', () => {
     expect(hosts.share).toBe(4);
   });
 
+  it('never have all the room for one of them', () => {
+    const hosts = new ReceiverHosts(4);
+    expect(hosts.share).toBe(2);
+  });
+
+  it('count for the shares while they are pushed to, whatever they answered', () => {
+    const hosts = new ReceiverHosts(100);
+    for (let i = 0; i < 200; i++) hosts.enter(`dead ${i}`);
+    for (let i = 0; i < 200; i++) hosts.failed(`dead ${i}`);
+    for (let i = 0; i < 200; i++) hosts.leave(`dead ${i}`);
+    expect(hosts.share).toBe(50);
+    expect(hosts.rooms()).toEqual(new Map());
+  });
+
   it('are to be paused after twenty failures in a row, and after twenty more', () => {
     const hosts = new ReceiverHosts(100);
     const paused = Array.from({ length: 40 }, () => hosts.failed('dead'));

@@ -2,11 +2,8 @@
 export const FAILURES_TO_PAUSE = 20;
 /** Room that every host keeps, however many there are. */
 const LEAST_ROOM = 4;
-
-interface Host {
-  inFlight: number;
-  failures: number;
-}
+/** Hosts whose failures are remembered. */
+const MOST_FAILING = 10_000;
 
 /**
  * What this replica knows of the hosts it posts to, so that a slow or dead one holds up nobody else. No host may have
@@ -16,47 +13,44 @@ interface Host {
  *     ^------------------------------------- the probe succeeds -------------------------------'
  */
 export class ReceiverHosts {
-  readonly #hosts = new Map<string, Host>();
+  readonly #inFlight = new Map<string, number>();
+  readonly #failures = new Map<string, number>();
 
   constructor(private readonly concurrency: number) {}
 
   /** Pushes that one host may have in flight right now. */
   get share(): number {
-    const share = Math.floor(this.concurrency / (this.#hosts.size + 1));
-    return Math.max(LEAST_ROOM, Math.min(share, Math.ceil(this.concurrency / 2)));
+    const half = Math.ceil(this.concurrency / 2);
+    return Math.min(half, Math.max(LEAST_ROOM, Math.floor(this.concurrency / (this.#inFlight.size + 1))));
   }
 
-  /** How many more pushes each known host may have. */
+  /** How many more pushes each host may have that has some in flight. */
   rooms(): Map<string, number> {
-    return new Map([...this.#hosts].map(([name, host]) => [name, this.share - host.inFlight]));
+    const { share } = this;
+    return new Map([...this.#inFlight].map(([host, pushes]) => [host, share - pushes]));
   }
 
-  enter(name: string): void {
-    this.#host(name).inFlight++;
+  enter(host: string): void {
+    this.#inFlight.set(host, (this.#inFlight.get(host) ?? 0) + 1);
   }
 
-  leave(name: string): void {
-    const host = this.#host(name);
-    if (--host.inFlight === 0 && host.failures === 0) this.#hosts.delete(name);
+  leave(host: string): void {
+    const left = this.#inFlight.get(host)! - 1;
+    if (left === 0) this.#inFlight.delete(host);
+    else this.#inFlight.set(host, left);
   }
 
-  succeeded(name: string): void {
-    this.#host(name).failures = 0;
+  succeeded(host: string): void {
+    this.#failures.delete(host);
   }
 
   /** True when this is one failure too many. */
-  failed(name: string): boolean {
-    const host = this.#host(name);
-    host.failures = (host.failures + 1) % FAILURES_TO_PAUSE;
-    return host.failures === 0;
-  }
-
-  #host(name: string): Host {
-    let host = this.#hosts.get(name);
-    if (!host) {
-      host = { inFlight: 0, failures: 0 };
-      this.#hosts.set(name, host);
-    }
-    return host;
+  failed(host: string): boolean {
+    const failures = ((this.#failures.get(host) ?? 0) + 1) % FAILURES_TO_PAUSE;
+    this.#failures.delete(host);
+    if (failures === 0) return true;
+    this.#failures.set(host, failures);
+    if (this.#failures.size > MOST_FAILING) this.#failures.delete(this.#failures.keys().next().value!);
+    return false;
   }
 }
