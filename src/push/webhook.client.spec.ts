@@ -54,11 +54,17 @@ describe('a try of a push', () => {
     expect(retryAfterMs).toBeLessThanOrEqual(60_000);
   });
 
-  it('is cut off after its time, when no answer begins and when one does not end', async () => {
+  it('is cut off after its time when no answer begins', async () => {
     behaviour = () => undefined;
     expect(await postHastily()).toMatchObject({ ok: false, error: 'timeout' });
-    behaviour = (response) => response.writeHead(200).write('...');
-    expect(await postHastily()).toMatchObject({ ok: false, error: 'timeout' });
+  });
+
+  it.each([200, 503])('has the status %i of an answer that does not end, or breaks off', async (status) => {
+    const ok = status === 200;
+    behaviour = (response) => response.writeHead(status).write('...');
+    expect(await post()).toMatchObject({ ok, status });
+    behaviour = (response) => response.writeHead(status).write('...', () => response.destroy());
+    expect(await post()).toMatchObject({ ok, status });
   });
 
   it('takes an answer of any length for what its status says, and reads little of it', async () => {
@@ -79,6 +85,19 @@ describe('a try of a push', () => {
     behaviour = () => attempt.abort();
     const attempt = begin();
     expect(await attempt.answer).toMatchObject({ ok: false, error: 'stopped' });
+  });
+
+  it('goes over a new connection where the kept ones have been given up', async () => {
+    behaviour = (response) => setTimeout(() => response.end(), 20);
+    const known = new Set<unknown>();
+    await Promise.all(Array.from({ length: 10 }, () => post()));
+    for (const socket of sockets) known.add(socket);
+    behaviour = (response) => {
+      if (known.has(response.socket)) response.socket?.resetAndDestroy();
+      else response.end();
+    };
+    const answers = await Promise.all(Array.from({ length: 10 }, () => post()));
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
   });
 
   it('says why there was no answer', async () => {
