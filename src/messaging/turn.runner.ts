@@ -9,6 +9,7 @@ import {
   type FreePlace,
   Ids,
   type Lease,
+  LiveTable,
   TaskFeed,
   TaskStore,
   type TurnClaim,
@@ -33,7 +34,7 @@ interface Place {
  */
 @Injectable()
 export class TurnRunner {
-  readonly #places = new Map<string, Place>();
+  readonly #places = new LiveTable<Place>();
   /** How many of each agent, by version. */
   readonly #running = new Map<string, Map<string, number>>();
   #onPlace: (() => void) | undefined;
@@ -126,7 +127,7 @@ export class TurnRunner {
   async drain(ms: number): Promise<void> {
     this.#draining = true;
     await this.#idle(ms);
-    const turns = [...this.#places.values()];
+    const turns = this.#places.values();
     if (turns.length === 0) return;
     // Agents first: as busy as they may be, they must not keep the database from hearing of it.
     for (const { turn } of turns) turn.loseLease();
@@ -147,7 +148,7 @@ export class TurnRunner {
 
   /** The leases to keep alive. */
   leases(): Lease[] {
-    return [...this.#places.values()].map(({ lease }) => lease);
+    return this.#places.values().map(({ lease }) => lease);
   }
 
   get size(): number {

@@ -1,4 +1,4 @@
-import type { PushSignal } from '../tasks/index.js';
+import { LiveTable, type PushSignal } from '../tasks/index.js';
 import { type DeliveryServices, PushDelivery } from './push.delivery.js';
 import type { PushClaim, PushReport, PushStore } from './push.store.js';
 
@@ -31,7 +31,7 @@ export interface DispatcherOptions {
  */
 export class PushDispatcher {
   readonly #fresh = new Set<string>();
-  readonly #running = new Map<string, PushDelivery>();
+  readonly #running = new LiveTable<PushDelivery>();
   readonly #reports: PushReport[] = [];
   #poll: NodeJS.Timeout | undefined;
   #sweepAt = Number.NEGATIVE_INFINITY;

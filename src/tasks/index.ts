@@ -3,6 +3,7 @@ export * from './database.outage.js';
 export * from './erasure.store.js';
 export * from './event.bus.js';
 export * from './group.lane.js';
+export * from './live.table.js';
 export * from './page.token.js';
 export * from './postgres-push.target.js';
 export * from './push.signal.js';

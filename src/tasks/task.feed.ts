@@ -1,6 +1,7 @@
 import type { StreamEvent } from '../protocol/index.js';
 import { measure, secondsSince } from '../telemetry/index.js';
 import type { EventBus } from './event.bus.js';
+import { LiveTable } from './live.table.js';
 import type { TaskStore } from './task.store.js';
 
 /** Committed events kept in memory per followed task; a reader further behind reads the table. */
@@ -13,7 +14,7 @@ const POLL_MS = 1_000;
  * pull, each with its own cursor, so that a slow one costs no memory and holds up nobody.
  */
 export class TaskFeed {
-  readonly #topics = new Map<string, Topic>();
+  readonly #topics = new LiveTable<Topic>();
   #poll: NodeJS.Timeout | undefined;
 
   constructor(
@@ -22,7 +23,7 @@ export class TaskFeed {
   ) {
     bus.listen((heard) => {
       if (heard.kind === 'event') this.#topics.get(heard.taskId)?.raise(heard.seq);
-      else if (heard.kind === 'resync') void this.#catchUp([...this.#topics.values()]);
+      else if (heard.kind === 'resync') void this.#catchUp(this.#topics.values());
     });
   }
 
@@ -72,7 +73,7 @@ export class TaskFeed {
 
   /** One look-up for all followed tasks that nothing was heard of since the last. */
   #pollQuiet(): Promise<void> {
-    return this.#catchUp([...this.#topics.values()].filter((topic) => topic.quiet()));
+    return this.#catchUp(this.#topics.values().filter((topic) => topic.quiet()));
   }
 
   async #catchUp(topics: readonly Topic[]): Promise<void> {
