@@ -8,8 +8,13 @@ const POLL_MS = 1_000;
 const SWEEP_MS = 5_000;
 /** A sweep looks at every config that waits. The more there are, the rarer it gets: it rests ten times as long. */
 const SWEEP_REST = 10;
-/** Between two claims under load: what comes in this time shares the statements of the next round. */
+/**
+ * Between two claims under load: what comes in this time shares the statements of the next round. The longer, the fewer
+ * statements a push costs; where few configs come, longer would only be later.
+ */
 const GATHER_MS = 20;
+const GATHER_MANY_MS = 50;
+const MANY = 10;
 /** Time for pushes in flight to end when the service stops. */
 const STOP_MS = 3_000;
 
@@ -41,6 +46,7 @@ export class PushDispatcher {
   /** Something may be due beside what is fresh. */
   #due = false;
   #claimedAt = Number.NEGATIVE_INFINITY;
+  #claimed = 0;
   /** The last claim left something behind for want of room. */
   #backlog = false;
   #whenIdle: (() => void) | undefined;
@@ -113,7 +119,8 @@ export class PushDispatcher {
   }
 
   async #gather(): Promise<void> {
-    const left = this.#claimedAt + GATHER_MS - performance.now();
+    const gather = this.#claimed < MANY ? GATHER_MS : GATHER_MANY_MS;
+    const left = this.#claimedAt + gather - performance.now();
     if (left > 0) await new Promise((resolve) => setTimeout(resolve, left));
   }
 
@@ -149,6 +156,7 @@ export class PushDispatcher {
       throw error;
     });
     for (const claim of claims) void this.#deliver(claim);
+    this.#claimed = claims.length;
     this.#backlog = claims.length >= limit || [...services.hosts.rooms().values()].some((room) => room <= 0);
   }
 
