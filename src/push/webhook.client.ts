@@ -94,7 +94,8 @@ async function connections({ guard, proxy }: WebhookClientOptions): Promise<Conn
   const { Agent, ProxyAgent } = await import('undici');
   const connect = { lookup: guard.lookup, timeout: CONNECT_MS };
   const agent = (pipelining: number) => {
-    const common = { keepAliveTimeout: KEEP_ALIVE_MS, pipelining };
+    // The time of a try is over before any of the library's.
+    const common = { keepAliveTimeout: KEEP_ALIVE_MS, pipelining, headersTimeout: 0, bodyTimeout: 0 };
     return proxy ? new ProxyAgent({ ...common, uri: proxy }) : new Agent({ ...common, connect });
   };
   return { kept: agent(1), fresh: agent(0) };
