@@ -16,7 +16,7 @@ export class LimitedExecutor extends AgentExecutor {
 
   async *execute(turn: TurnContext): AsyncIterable<AgentEvent> {
     const over = new AbortController();
-    const signal = AbortSignal.any([turn.signal, over.signal]);
+    const signal = either(turn.signal, over.signal);
     const limited: TurnContext = Object.create(turn, { signal: { value: signal } });
     const timer = this.totalMs && setTimeout(() => over.abort(), this.totalMs);
     try {
@@ -37,6 +37,17 @@ export class LimitedExecutor extends AgentExecutor {
     }
     return error;
   }
+}
+
+/** Not `AbortSignal.any`: it has Node keep a turn that is long over until the whole heap is collected. */
+function either(...signals: AbortSignal[]): AbortSignal {
+  const either = new AbortController();
+  for (const signal of signals) {
+    const forward = () => either.abort(signal.reason);
+    if (signal.aborted) forward();
+    else signal.addEventListener('abort', forward, { once: true });
+  }
+  return either.signal;
 }
 
 /** The events that come before the signal. An agent that does not heed it is left to itself: nobody hears it any more. */
