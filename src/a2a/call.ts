@@ -75,6 +75,10 @@ export class Call implements CallContext {
   get signal(): AbortSignal {
     return this.caller.signal;
   }
+
+  onOver(stop: () => void): void {
+    this.caller.onOver(stop);
+  }
 }
 
 const EXTENSIONS: Record<ProtocolVersion, string> = { '1.0': 'a2a-extensions', '0.3': 'x-a2a-extensions' };

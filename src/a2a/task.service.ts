@@ -77,7 +77,7 @@ export class TaskService implements A2AOperations {
       const { returnImmediately, historyLength } = request.configuration ?? {};
       const result = await (returnImmediately
         ? outcome.first()
-        : outcome.atRest(accepted.agent.settings.blockingCapMs, call.signal));
+        : outcome.atRest(accepted.agent.settings.blockingCapMs, call));
       return answer(isTask(result) ? viewOf(result, historyLength) : result);
     } finally {
       void outcome.return();

@@ -1,5 +1,6 @@
 import {
   A2AError,
+  type CallContext,
   type Message,
   Role,
   type StreamEvent,
@@ -42,11 +43,11 @@ export class Outcome implements AsyncIterableIterator<readonly StreamEvent[]> {
 
   /**
    * The task once it rests (ended, or waiting for somebody), or the direct reply. The running task after `capMs`,
-   * and when `signal` aborts.
+   * and when the call is over.
    *
    * @throws A2AError `invalidAgentResponse` when the agent gave no answer
    */
-  async atRest(capMs: number, signal: AbortSignal): Promise<Task | Message> {
+  async atRest(capMs: number, call: Pick<CallContext, 'onOver'>): Promise<Task | Message> {
     const { stored, moved, turn } = this.accepted;
     const fold = new TaskFold(stored.task);
     if (moved && isAtRest(fold.state)) return answered(fold.task);
@@ -55,8 +56,7 @@ export class Outcome implements AsyncIterableIterator<readonly StreamEvent[]> {
       turn?.announce();
       stop();
     }, capMs);
-    signal.addEventListener('abort', stop);
-    if (signal.aborted) stop();
+    call.onOver(stop);
     try {
       for await (const batch of this) {
         for (const { response } of batch) {
@@ -69,7 +69,6 @@ export class Outcome implements AsyncIterableIterator<readonly StreamEvent[]> {
       return fold.task;
     } finally {
       clearTimeout(cap);
-      signal.removeEventListener('abort', stop);
       stop();
     }
   }

@@ -258,6 +258,22 @@ describe('a turn', () => {
     await replica.cancel(task.id);
   });
 
+  it('lets go of a blocking send whose caller has left, and goes on', async () => {
+    let finish = () => {};
+    const replica = open(async function* () {
+      yield working();
+      await new Promise<void>((resolve) => (finish = resolve));
+      yield completed();
+    });
+    let leave: (() => void) | undefined;
+    const sent = replica.service.sendMessage(send('go'), call({ onOver: (stop) => (leave = stop) }));
+    await until(() => leave !== undefined);
+    leave?.();
+    const { id } = taskOf(await sent);
+    finish();
+    await until(async () => stateOf(await replica.read(id)) === 'COMPLETED');
+  });
+
   it('answers at once when asked to, with a task that can be read and cancelled (B43)', async () => {
     const replica = open(async function* (turn) {
       await pause(10_000, undefined, { signal: turn.signal }).catch(() => undefined);

@@ -210,6 +210,7 @@ export function call(more: Partial<CallContext> = {}): CallContext {
     principal: { organisation: '', subject: 'alice', scopes: new Set() },
     extensions: [],
     signal: new AbortController().signal,
+    onOver: () => undefined,
     reply: new Map(),
     ...more,
   };
