@@ -8,7 +8,8 @@ import {
   v03,
   withoutExtensions,
 } from '../protocol/index.js';
-import { type PushTarget, TaskFold, type TaskStore } from '../tasks/index.js';
+import type { PushTarget, TaskStore } from '../tasks/index.js';
+import { PastTasks } from './past.tasks.js';
 import type { PushClaim, PushEvent } from './push.store.js';
 
 const MESSAGE = '{"message"';
@@ -31,42 +32,19 @@ export type BodyOf = (event: PushEvent) => string | undefined | Promise<string |
  * in the log; before, it was the whole task at each change of its status.
  */
 export class PushBodies {
-  constructor(private readonly store: Pick<TaskStore, 'events'>) {}
+  readonly #past: PastTasks;
 
-  of({ target, taskId }: PushClaim): BodyOf {
-    const hidden = hiddenExtensions(target.extensions);
-    if (target.version === '1.0') return (event) => (isPosted(event) ? bare(event.json, hidden) : undefined);
-    const past = new PastTask(this.store, taskId);
-    return async ({ seq, json }) => {
-      const task = STATUS.test(json) ? await past.at(seq) : undefined;
-      return task && v03.taskBody(withoutExtensions(task, hidden));
-    };
+  constructor(store: Pick<TaskStore, 'events' | 'snapshot'>) {
+    this.#past = new PastTasks(store);
   }
-}
 
-/** A task as it was after an event, then after later ones. */
-class PastTask {
-  #fold: TaskFold | undefined;
-  #seq = 0;
-
-  constructor(
-    private readonly store: Pick<TaskStore, 'events'>,
-    private readonly taskId: string,
-  ) {}
-
-  /** Undefined where its log does not reach back to its beginning any more. */
-  async at(seq: number): Promise<Task | undefined> {
-    while (this.#seq < seq) {
-      const events = await this.store.events(this.taskId, this.#seq, seq - this.#seq);
-      for (const { response } of events) {
-        if (this.#fold) this.#fold.apply(response);
-        else if (response.payload.case === 'task') this.#fold = new TaskFold(response.payload.value);
-        else return undefined;
-      }
-      if (events.length === 0) return undefined;
-      this.#seq = events.at(-1)!.seq!;
-    }
-    return this.#fold?.task;
+  of(claim: PushClaim): BodyOf {
+    const hidden = hiddenExtensions(claim.target.extensions);
+    if (claim.target.version === '1.0')
+      return (event) => (isPosted(event) ? bare(event.json, hidden) : undefined);
+    const written = (task: Task) => v03.taskBody(withoutExtensions(task, hidden));
+    return (event) =>
+      STATUS.test(event.json) ? this.#past.at(claim, event, written) : this.#past.pass(claim, event);
   }
 }
 

@@ -240,6 +240,13 @@ SELECT seq, payload FROM (
   ) AS next
 ) AS weighed WHERE before < ${PAGE_BYTES} ORDER BY seq`;
 
+/** A task whole, up to event $2. */
+export const SNAPSHOT = `
+SELECT snapshot_seq AS version, snapshot, NULL AS tail FROM tasks
+WHERE id = $1 AND snapshot IS NOT NULL AND snapshot_seq <= $2
+UNION ALL SELECT seq, payload -> 'task', NULL FROM task_events WHERE task_id = $1 AND seq = 1
+ORDER BY version DESC LIMIT 1`;
+
 /** Whether the task has entered a status after $2, up to $3. */
 export const MOVED = `
 SELECT EXISTS (

@@ -248,6 +248,11 @@ export class PostgresTaskStore extends TaskStore {
     ).map(storedEvent);
   }
 
+  async snapshot(taskId: string, last: number): Promise<StoredTask | undefined> {
+    const rows = await this.#rows<TaskRow>({ name: 'snapshot', text: sql.SNAPSHOT, values: [taskId, last] });
+    return rows[0] && storedTask(rows[0]);
+  }
+
   async moved(taskId: string, seq: number, last: number): Promise<boolean> {
     return (
       await this.#rows<{ moved: boolean }>({ name: 'moved', text: sql.MOVED, values: [taskId, seq, last] })

@@ -256,6 +256,11 @@ export abstract class TaskStore {
   abstract readMany(taskIds: readonly string[], scope: TaskScope): Promise<Task[]>;
   /** Committed events after `seq`, in order, at most `limit`, or fewer. Whatever the owner: callers check before. */
   abstract events(taskId: string, seq: number, limit: number): Promise<StreamEvent[]>;
+  /**
+   * The task whole as it was after an event up to `last`, its `version`: what its snapshot has, or else what its log
+   * begins with. Undefined: there is no such task. Whatever the owner, as with `events`.
+   */
+  abstract snapshot(taskId: string, last: number): Promise<StoredTask | undefined>;
   /** Whether the task has entered a status, any one, with an event after `seq` and up to `last`. */
   abstract moved(taskId: string, seq: number, last: number): Promise<boolean>;
   /** The newest event numbers of the tasks that exist. */

@@ -95,6 +95,24 @@ describe('a task store that reads several', () => {
     expect(await seqs(4)).toEqual([5]);
   });
 
+  it('gives a task whole as it is stored up to an event: its snapshot, or what its log begins with', async () => {
+    const lease = await started(alice);
+    const { taskId } = lease;
+    const whole = { ...newTask(), id: taskId, metadata: { whole: true } };
+    const events = ['one', 'two', 'three'].map((value) => chunk(taskId, value));
+    await store.append({ lease, written: 0, events: events.slice(0, 2), snapshot: { task: whole, seq: 3 } });
+    await store.append({ lease, written: 2, events: events.slice(2) });
+    const found = await Promise.all([1, 2, 3, 4].map((last) => store.snapshot(taskId, last)));
+    expect(found.map((stored) => [stored!.version, stored!.task.metadata])).toEqual([
+      [1, undefined],
+      [1, undefined],
+      [3, { whole: true }],
+      [3, { whole: true }],
+    ]);
+    expect(found[0]!.task.status!.state).toBe(TaskState.SUBMITTED);
+    expect(await store.snapshot(randomUUID(), 4)).toBeUndefined();
+  });
+
   it('gives fewer tasks at once where they are large, at least one and none twice', async () => {
     const scope = { ...alice, agent: 'large' };
     const contextId = randomUUID();

@@ -234,19 +234,6 @@ describe('a webhook', () => {
     open(work);
     expect((await stage.hook.arrived(5)).map(said)).toEqual(ALL);
   });
-
-  it('of protocol 0.3 gets the task at each of its states (B91, S000-32)', async () => {
-    const replica = open(work);
-    await taskOf(replica, hooked(), call({ version: '0.3' }));
-    const received = await stage.hook.arrived(3);
-    const tasks = received.map(({ body }) => body as unknown as { kind: string; status: { state: string } });
-    expect(tasks.map(({ kind, status }) => [kind, status.state])).toEqual([
-      ['task', 'submitted'],
-      ['task', 'working'],
-      ['task', 'completed'],
-    ]);
-    expect(received[0]!.headers['content-type']).toBe('application/json');
-  });
 });
 
 describe('push configs', () => {
