@@ -1,6 +1,7 @@
-import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { AllowList, isPublic } from './address.rules.js';
+import { type Lookup, ReceiverNames } from './receiver.names.js';
 
 const LONGEST_URL = 2_048;
 /** Addresses that were let through and are remembered. */
@@ -15,9 +16,6 @@ export class ForbiddenUrl extends Error {
   override name = 'ForbiddenUrl';
 }
 
-type Lookup = (host: string, options: LookupAllOptions, done: LookupDone) => void;
-type LookupDone = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
-
 /**
  * Keeps pushes out of the internal network (specification 13.2). The URL is checked when it is registered and
  * on every try; the addresses of its name are checked again inside the connection's own look-up, so that a name
@@ -30,7 +28,7 @@ export class WebhookGuard {
 
   constructor(
     allow: readonly string[],
-    private readonly resolve: Lookup = lookup,
+    private readonly resolve: Lookup = new ReceiverNames().lookup,
   ) {
     this.#allowed = new AllowList(allow);
   }
