@@ -9,7 +9,7 @@ import type { TlsFiles } from './tls.files.js';
 
 /** Attaches the gRPC binding. It listens after `app.startAllMicroservices()`, on the port that it then tells. */
 export function connectGrpc(app: INestApplication, config: Config, tls?: TlsFiles): GrpcTransport {
-  const { host, grpcPort, maxBodyBytes, maxJsonDepth, grpcReflection: reflection } = config;
+  const { host, grpcPort, maxBodyBytes, maxJsonDepth, maxGrpcStreams, grpcReflection: reflection } = config;
   const address = `${isIPv6(host) ? `[${host}]` : host}:${grpcPort}`;
   // It tells the console what it also reports to us.
   const log = new Logger('grpc');
@@ -20,6 +20,7 @@ export function connectGrpc(app: INestApplication, config: Config, tls?: TlsFile
     maxBytes: maxBodyBytes,
     maxDepth: maxJsonDepth,
     maxValues: mostValues(config),
+    maxStreams: maxGrpcStreams,
     reflection,
     tls,
   });

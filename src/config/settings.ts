@@ -103,6 +103,11 @@ export const SETTINGS = {
     'values',
     'Most JSON values of a request, members and items all counted: a thousand hold up all other calls for some ms',
   ),
+  maxGrpcStreams: setting(
+    wholeNumber(1, 1_000_000).default(2_000),
+    'number',
+    'Calls and streams of one gRPC connection at a time, of all callers behind a proxy; more wait',
+  ),
   sseHeartbeatMs: setting(
     milliseconds().default(15_000),
     'ms',

@@ -1,5 +1,12 @@
 import { create } from '@bufbuild/protobuf';
-import { type Client, credentials, loadPackageDefinition, Metadata, type ServiceError } from '@grpc/grpc-js';
+import {
+  type Client,
+  type ClientOptions,
+  credentials,
+  loadPackageDefinition,
+  Metadata,
+  type ServiceError,
+} from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -133,8 +140,8 @@ const { lf } = loadPackageDefinition(definition) as unknown as {
 };
 
 /** A plain grpc-js client on stubs that proto-loader makes of the proto file. It takes answers of any size. Close it in the end. */
-export function grpcClient(address: string): Client {
-  const options = { 'grpc.max_receive_message_length': -1 };
+export function grpcClient(address: string, more: ClientOptions = {}): Client {
+  const options = { 'grpc.max_receive_message_length': -1, ...more };
   return new lf.a2a.v1.A2AService(address, credentials.createInsecure(), options);
 }
 

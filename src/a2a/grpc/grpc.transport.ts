@@ -30,6 +30,8 @@ export interface GrpcListener {
   readonly maxDepth: number;
   /** How many values a request may have. */
   readonly maxValues: number;
+  /** How many calls, streams among them, one connection carries at a time. */
+  readonly maxStreams: number;
   /** Clients may ask for the services and their types. */
   readonly reflection: boolean;
   /** Undefined: connections are not encrypted. */
@@ -67,11 +69,12 @@ export class GrpcTransport extends ServerGrpc {
   }
 
   override async createClient(): Promise<Server> {
-    const { address, maxBytes, tls } = this.listener;
+    const { address, maxBytes, maxStreams, tls } = this.listener;
     const credentials = tls ? new FileCredentials(tls) : ServerCredentials.createInsecure();
     const server = new Server({
       ...CONNECTIONS,
       'grpc.max_receive_message_length': maxBytes,
+      'grpc.max_concurrent_streams': maxStreams,
     });
     this.#port = await new Promise<number>((resolve, reject) => {
       server.bindAsync(address, credentials, (error, port) => (error ? reject(error) : resolve(port)));
