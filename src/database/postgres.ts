@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import pg from 'pg';
 import { Config } from '../config/index.js';
 import { COLUMN_TYPES } from './column.types.js';
-import { databaseError } from './database.errors.js';
+import { databaseError, WritesRefused } from './database.errors.js';
 
 export type { PoolClient, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 
@@ -24,10 +24,17 @@ const BY_INDEX = [
   .map((setting) => `SET ${setting}`)
   .join('; ');
 
+/** Writes as turns do, more than a page has room for, so that the file of the log has to grow. */
+const TRY_TO_WRITE = `BEGIN;
+  INSERT INTO task_events (task_id, seq, payload)
+    SELECT gen_random_uuid(), n, to_json(repeat('x', 1800)) FROM generate_series(1, 8) AS n;
+  ROLLBACK`;
+
 /** A pool of connections for hand-written SQL. Json comes as text, int8 as number, timestamptz as Date. */
 @Injectable()
 export class Postgres implements OnApplicationShutdown {
   readonly pool: pg.Pool;
+  #writesRefused = false;
 
   constructor(private readonly config: Config) {
     this.pool = new pg.Pool({
@@ -52,7 +59,7 @@ export class Postgres implements OnApplicationShutdown {
     try {
       return await this.pool.query<Row>(query);
     } catch (error) {
-      throw databaseError(error);
+      throw this.#failure(error);
     }
   }
 
@@ -68,13 +75,33 @@ export class Postgres implements OnApplicationShutdown {
       await client.query('commit');
       return result;
     } catch (error) {
+      const failure = this.#failure(error);
+      // What has become a standby stays one for this connection; a new one may find the server that took its place.
+      broken = failure instanceof WritesRefused;
       await client.query('rollback').catch(() => {
         broken = true;
       });
-      throw databaseError(error);
+      throw failure;
     } finally {
       client.release(broken);
     }
+  }
+
+  /**
+   * Whether writes are taken. Says so without asking until one was refused; from then on every call tries one and
+   * takes it back, until that goes well: a replica that gets no requests would not find out otherwise.
+   *
+   * @throws DatabaseUnavailable
+   */
+  async takesWrites(): Promise<boolean> {
+    if (!this.#writesRefused) return true;
+    try {
+      await this.query({ text: TRY_TO_WRITE });
+      this.#writesRefused = false;
+    } catch (error) {
+      if (!(error instanceof WritesRefused)) throw error;
+    }
+    return !this.#writesRefused;
   }
 
   /**
@@ -93,6 +120,12 @@ export class Postgres implements OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     await this.pool.end();
+  }
+
+  #failure(error: unknown): unknown {
+    const failure = databaseError(error);
+    if (failure instanceof WritesRefused) this.#writesRefused = true;
+    return failure;
   }
 
   private connection(name: string): pg.ClientConfig {

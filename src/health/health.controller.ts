@@ -28,7 +28,8 @@ export class HealthController {
   }
 
   /**
-   * 200 when requests are welcome; 503 with the reason while the database is away or the service drains.
+   * 200 when requests are welcome; 503 with the reason while the database is away or takes no writes, or the
+   * service drains.
    * `hints` of other replicas only save time, so that being without them does not keep requests away.
    */
   @Get('ready')

@@ -4,17 +4,19 @@ import { Readiness } from './readiness.js';
 
 let rowCount: number;
 let away: boolean;
+let full: boolean;
 const postgres = {
   query: async () => {
     if (away) throw new Error('connection refused');
     return { rowCount };
   },
+  takesWrites: async () => !full,
 } as unknown as Postgres;
 
 beforeEach(() => {
   vi.useFakeTimers();
   rowCount = MIGRATIONS.length;
-  away = false;
+  away = full = false;
 });
 afterEach(() => vi.useRealTimers());
 
@@ -45,5 +47,14 @@ describe('Readiness', () => {
     away = true;
     expect(await readiness.state()).toBe('database unavailable');
     expect(readiness.wasReady).toBe(true);
+  });
+
+  it('is not there while the database takes no writes', async () => {
+    const readiness = new Readiness(postgres);
+    full = true;
+    expect(await readiness.state()).toBe('database takes no writes');
+    expect(readiness.wasReady).toBe(false);
+    full = false;
+    expect(await readiness.state()).toBe('ready');
   });
 });

@@ -2,7 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { isMigrated, Postgres } from '../database/index.js';
 
 /** What the service says about itself; anything but `ready` means that it wants no new requests. */
-export type ReadyState = 'ready' | 'draining' | 'database unavailable' | 'database not migrated';
+export type ReadyState =
+  | 'ready'
+  | 'draining'
+  | 'database unavailable'
+  | 'database not migrated'
+  | 'database takes no writes';
 
 const PATIENCE_MS = 2_000;
 /** How often those are told who do not ask. */
@@ -51,12 +56,17 @@ export class Readiness {
   async state(): Promise<ReadyState> {
     if (this.draining.aborted) return 'draining';
     try {
-      if (!(await within(PATIENCE_MS, isMigrated(this.postgres)))) return 'database not migrated';
-      this.#wasReady = true;
-      return this.draining.aborted ? 'draining' : 'ready';
+      const state = await within(PATIENCE_MS, this.#look());
+      if (state === 'ready') this.#wasReady = true;
+      return this.draining.aborted ? 'draining' : state;
     } catch {
       return 'database unavailable';
     }
+  }
+
+  async #look(): Promise<ReadyState> {
+    if (!(await isMigrated(this.postgres))) return 'database not migrated';
+    return (await this.postgres.takesWrites()) ? 'ready' : 'database takes no writes';
   }
 }
 

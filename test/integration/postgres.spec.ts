@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DatabaseUnavailable, Postgres } from '../../src/database/index.js';
+import { DatabaseUnavailable, Postgres, WritesRefused } from '../../src/database/index.js';
 import { testConfig } from '../support/config.js';
 import { createDatabase, type TestDatabase } from '../support/postgres.js';
 
@@ -59,6 +59,28 @@ describe('Postgres', () => {
       await client.query('select pg_sleep(10)');
     });
     await expect(slow).rejects.toThrow(DatabaseUnavailable);
+  });
+
+  it('knows when writes are refused, tries whether they are taken again, and leaves the standby', async () => {
+    const other = new Postgres(testConfig({ PARLEY_DATABASE_URL: database.url, PARLEY_DATABASE_POOL: '1' }));
+    const name = new URL(database.url).pathname.slice(1);
+    const readOnly = (on: 'on' | 'off') =>
+      postgres.query({ text: `alter database ${name} set default_transaction_read_only = ${on}` });
+    const write = () => other.transaction((client) => client.query('delete from task_events'));
+    const events = { text: 'select from task_events' };
+
+    await readOnly('on');
+    expect(await other.takesWrites()).toBe(true);
+    await expect(write()).rejects.toThrow(WritesRefused);
+    expect(await other.takesWrites()).toBe(false);
+    expect((await other.query(events)).rowCount).toBe(0);
+    await expect(write()).rejects.toThrow(WritesRefused);
+
+    await readOnly('off');
+    await expect(write()).resolves.toBeDefined();
+    expect(await other.takesWrites()).toBe(true);
+    expect((await other.query(events)).rowCount).toBe(0);
+    await other.onApplicationShutdown();
   });
 
   it('says DatabaseUnavailable when nobody listens', async () => {
