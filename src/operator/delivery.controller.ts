@@ -40,7 +40,7 @@ export class DeliveryController {
     private readonly audit: AuditLog,
   ) {}
 
-  /** Newest config first. Shows neither tokens nor credentials. */
+  /** Those of the newest task first. Shows neither tokens nor credentials. */
   @Get()
   @Header('Cache-Control', 'no-store')
   async list(
@@ -107,16 +107,16 @@ function checked(host: string): string {
   return host.toLowerCase();
 }
 
-const Position = z.tuple([z.iso.datetime(), z.uuid(), text(200)]);
+const Position = z.tuple([z.uuid(), text(200)]);
 
-function seal({ createdAt, taskId, configId }: DeliveryRow): string {
-  return Buffer.from(JSON.stringify([createdAt, taskId, configId])).toString('base64url');
+function seal({ taskId, configId }: DeliveryRow): string {
+  return Buffer.from(JSON.stringify([taskId, configId])).toString('base64url');
 }
 
 function open(token: string): DeliveryFilter['after'] {
   try {
-    const [createdAt, taskId, id] = Position.parse(JSON.parse(Buffer.from(token, 'base64url').toString()));
-    return { createdAt, taskId, id };
+    const [taskId, id] = Position.parse(JSON.parse(Buffer.from(token, 'base64url').toString()));
+    return { taskId, id };
   } catch {
     throw invalidField('pageToken', 'is not a token of this list');
   }

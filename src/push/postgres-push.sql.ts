@@ -1,3 +1,5 @@
+import type { DeliveryFilter } from './push.store.js';
+
 const OWNED = 't.id = $1 AND t.organisation = $2 AND t.owner = $3 AND t.agent = $4 AND NOT t.direct';
 const HELD = 'claimed_until > clock_timestamp()';
 const FREE = `(p.claimed_until IS NULL OR NOT p.${HELD})`;
@@ -140,17 +142,31 @@ FROM l, unsynced WHERE p.task_id = l.task_id AND p.id = l.id AND p.claim = l.cla
 RETURNING p.task_id, p.id, CASE WHEN p.state <> 'open' OR l.delay_ms > 0 THEN 'later'
   WHEN l.cursor < l.version THEN 'more' ELSE 'idle' END AS next`;
 
-/** $1 agent, $2 state, $3 task, $4 host, $5..$7 the last row before, $8 limit; all but the limit may be null. */
-export const DELIVERIES = `
+const DELIVERY = `
 SELECT p.task_id AS "taskId", p.id AS "configId", t.agent, p.url, p.host, p.state, p.cursor, t.version, p.sent,
   p.tries, CASE WHEN p.state = 'open' AND p.due_at < 'infinity' THEN p.due_at END AS "dueAt",
   p.last_status AS "lastStatus", p.last_error AS "lastError", p.last_ms AS "lastMs", p.tried_at AS "triedAt",
-  to_char(p.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "createdAt"
-FROM push_configs p JOIN tasks t ON t.id = p.task_id
-WHERE p.state <> 'deleted' AND ($1::text IS NULL OR t.agent = $1) AND ($2::text IS NULL OR p.state = $2)
-  AND ($3::uuid IS NULL OR p.task_id = $3) AND ($4::text IS NULL OR p.host = $4)
-  AND ($5::timestamptz IS NULL OR (p.created_at, p.task_id, p.id) < ($5, $6::uuid, $7::text))
-ORDER BY p.created_at DESC, p.task_id DESC, p.id DESC LIMIT $8`;
+  p.created_at AS "createdAt"
+FROM push_configs p JOIN tasks t ON t.id = p.task_id`;
+
+/**
+ * Each filter that is given has its own statement, so that each has the plan of its index. The state stands in the text:
+ * the indexes of what is dead are partial.
+ */
+export function deliveries({ agent, state, taskId, host, after, limit }: DeliveryFilter) {
+  const values: unknown[] = [];
+  const put = (value: unknown) => `$${values.push(value)}`;
+  const wanted = [
+    state ? `p.state = '${state}'` : `p.state <> 'deleted'`,
+    ...(taskId ? [`p.task_id = ${put(taskId)}`] : []),
+    ...(host ? [`p.host = ${put(host)}`] : []),
+    ...(agent ? [`t.agent = ${put(agent)}`] : []),
+    ...(after ? [`(p.task_id, p.id) < (${put(after.taskId)}, ${put(after.id)})`] : []),
+  ];
+  const text = `${DELIVERY} WHERE ${wanted.join(' AND ')}
+    ORDER BY p.task_id DESC, p.id DESC LIMIT ${put(limit)}`;
+  return { text, values };
+}
 
 /** $1 task, $2 config, $3 host, $4 the event to begin after. Of a host only what is dead. */
 export const REDELIVER = `

@@ -123,10 +123,8 @@ export class PostgresPushStore extends PushStore {
     return reports.map(({ claim }) => next.get(`${claim.taskId}/${claim.target.id}`) ?? 'later');
   }
 
-  deliveries({ agent, state, taskId, host, limit, after }: DeliveryFilter): Promise<DeliveryRow[]> {
-    const from = [after?.createdAt ?? null, after?.taskId ?? null, after?.id ?? null];
-    const values = [agent ?? null, state ?? null, taskId ?? null, host ?? null, ...from, limit];
-    return this.#rows<DeliveryRow>('push-deliveries', sql.DELIVERIES, values);
+  async deliveries(filter: DeliveryFilter): Promise<DeliveryRow[]> {
+    return (await available(this.postgres.query<DeliveryRow>(sql.deliveries(filter)))).rows;
   }
 
   async redeliver({ taskId, configId, host, after }: Redelivery): Promise<number> {

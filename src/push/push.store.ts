@@ -66,7 +66,7 @@ export interface DeliveryFilter {
   readonly taskId?: string;
   readonly host?: string;
   readonly limit: number;
-  readonly after?: { readonly createdAt: string; readonly taskId: string; readonly id: string };
+  readonly after?: { readonly taskId: string; readonly id: string };
 }
 
 /** A config as operators see it: nothing of its secrets. */
@@ -86,7 +86,7 @@ export interface DeliveryRow {
   readonly lastError: string | null;
   readonly lastMs: number | null;
   readonly triedAt: Date | null;
-  readonly createdAt: string;
+  readonly createdAt: Date;
 }
 
 /** Which deliveries to try again: those of a task, of one of its configs, or of a host. */
@@ -143,6 +143,7 @@ export abstract class PushStore {
    * another place since, redelivered or made anew, ends the claim and says no more.
    */
   abstract report(reports: readonly PushReport[]): Promise<readonly PushNext[]>;
+  /** Those of the newest task first. */
   abstract deliveries(filter: DeliveryFilter): Promise<DeliveryRow[]>;
   /** Makes deliveries due at once, dead ones too. Answers how many. */
   abstract redeliver(what: Redelivery): Promise<number>;

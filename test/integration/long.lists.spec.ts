@@ -1,6 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TaskState } from '../../src/protocol/index.js';
+import type { DeliveryFilter } from '../../src/push/index.js';
+import { deliveries } from '../../src/push/postgres-push.sql.js';
 import { type ListFilter, list } from '../../src/tasks/postgres-task.sql.js';
 import { House, type Replica } from '../support/house.js';
 import { insertTasks } from '../support/task.rows.mjs';
@@ -109,5 +111,47 @@ describe(`A list of ${COUNT} tasks`, () => {
       after = { statusAt: last.statusAt, id: last.task.id };
     }
     expect(seen.size).toBe(2_000);
+  });
+});
+
+describe(`The deliveries of ${COUNT} tasks`, () => {
+  const last = { taskId: '', id: 'a' };
+  beforeAll(async () => {
+    await client.query(`
+      INSERT INTO push_configs (task_id, id, url, host, version, cursor, state)
+      SELECT id, 'a', 'https://hook.example/', CASE WHEN n % 1000 = 0 THEN 'rare.example' ELSE 'hook.example' END, '1.0', 2,
+        CASE WHEN n % 500 = 0 THEN 'dead' ELSE 'done' END
+      FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM tasks) AS t`);
+    await client.query('VACUUM ANALYZE push_configs');
+    last.taskId = (await rowAt(50_000)).id;
+  }, 60_000);
+
+  it.each<[string, Omit<DeliveryFilter, 'limit'>]>([
+    ['all', {}],
+    ['a host', { host: 'hook.example' }],
+    ['a host that is rare', { host: 'rare.example' }],
+    ['those that are dead', { state: 'dead' }],
+    ['those of a host that are dead', { state: 'dead', host: 'hook.example' }],
+    ['an agent', { agent: 'echo' }],
+  ])('have pages that cost the same however far down they are: %s', async (_, filter) => {
+    for (const after of [undefined, last]) {
+      const { text, values } = deliveries({ ...filter, after, limit: 51 });
+      const { rows } = await replica.postgres.query<{ 'QUERY PLAN': string }>({
+        text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`,
+        values,
+      });
+      expect(blocksOf(JSON.parse(rows[0]!['QUERY PLAN'])[0].Plan)).toBeLessThan(500);
+    }
+  });
+
+  it('are told whole, page by page', async () => {
+    const seen = new Set<string>();
+    let after: DeliveryFilter['after'];
+    for (let pages = 0; pages < 3; pages++) {
+      const rows = await replica.deliveries.deliveries({ state: 'dead', limit: 80, after });
+      for (const { taskId } of rows) seen.add(taskId);
+      after = { taskId: rows.at(-1)!.taskId, id: rows.at(-1)!.configId };
+    }
+    expect(seen.size).toBe(COUNT / 500);
   });
 });

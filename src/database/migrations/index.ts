@@ -11,6 +11,7 @@ import { Waits1764500000009 } from './0009-waits.js';
 import { Handovers1764500000010 } from './0010-handovers.js';
 import { PushCircuit1764500000011 } from './0011-push-circuit.js';
 import { PushMoves1764500000012 } from './0012-push-moves.js';
+import { PushDeliveries1764500000013 } from './0013-push-deliveries.js';
 
 /** Every migration, oldest first. A released one never changes; its class name ends in its timestamp. */
 export const MIGRATIONS: readonly (new () => Migration)[] = [
@@ -26,4 +27,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   Handovers1764500000010,
   PushCircuit1764500000011,
   PushMoves1764500000012,
+  PushDeliveries1764500000013,
 ];
