@@ -8,6 +8,9 @@ import type { Message, Principal, StreamResponseSchema, Task } from '../protocol
  */
 export type AgentEvent = NonNullable<MessageInitShape<typeof StreamResponseSchema>['payload']>;
 
+/** One event, or several that are committed together or not at all. */
+export type AgentEvents = AgentEvent | readonly AgentEvent[];
+
 /** An operator's answer to a task that waits in AUTH_REQUIRED. */
 export interface Approval {
   readonly approved: boolean;
@@ -69,7 +72,7 @@ export type TurnAbort = 'cancelled' | 'inactive' | 'lease-lost' | 'shutdown';
  * Errors: a throw fails the task with a generic message; throw {@link AgentFailure} to say more.
  */
 export abstract class AgentExecutor {
-  abstract execute(turn: TurnContext): AsyncIterable<AgentEvent>;
+  abstract execute(turn: TurnContext): AsyncIterable<AgentEvents>;
 
   /** Called once when the turn is cancelled, beside the abort of `turn.signal`. */
   cancel?(turn: TurnContext): Promise<void>;

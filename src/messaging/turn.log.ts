@@ -34,6 +34,8 @@ export class TurnLog {
   /** Number of the last event, in flight included, as far as is known. */
   #seq: number;
   #written: number;
+  /** Taken in, to be written together. */
+  #gathered: StreamResponse[] = [];
   #inFlight = 0;
   #sinceSnapshot = 0;
   #snapshotGap = FIRST_SNAPSHOT;
@@ -74,26 +76,31 @@ export class TurnLog {
     if (this.#failed) throw this.#failed;
   }
 
-  /** Sends an event on its way; returns before it is committed. */
+  /** Takes an event in: it is committed with all that came since the last `send`, or none of them is. */
   append(event: StreamResponse): void {
-    if (this.#sinceSnapshot >= this.#snapshotGap && !this.#outdated) {
-      void this.#write([event], {}, true);
-      this.#snapshotGap *= 2;
-    } else {
-      void this.#write([event], {}, false);
-    }
+    this.#fold.apply(event);
+    this.#gathered.push(event);
+  }
+
+  /** Sends what was taken in on its way; returns before it is committed. */
+  send(): void {
+    if (this.#gathered.length === 0) return;
+    const snapshot = this.#sinceSnapshot >= this.#snapshotGap && !this.#outdated;
+    if (snapshot) this.#snapshotGap *= 2;
+    void this.#write({}, snapshot);
   }
 
   /** The event that ends the turn: terminal, or INPUT_REQUIRED. */
   async end(event: StreamResponse, read: number): Promise<Ending> {
     await this.#catchUp();
-    return this.#finish([event], { end: this.#reading(read) });
+    this.append(event);
+    return this.#finish({ end: this.#reading(read) });
   }
 
   /** Ends the turn as it stands (an approval is awaited). */
   async rest(read: number): Promise<Ending> {
     await this.#catchUp();
-    return this.#finish([], { end: this.#reading(read) });
+    return this.#finish({ end: this.#reading(read) });
   }
 
   #reading(read: number): TurnEnd {
@@ -111,23 +118,20 @@ export class TurnLog {
   async reply(event: StreamResponse): Promise<Ending> {
     this.direct = true;
     if (event.payload.case === 'message') event.payload.value.taskId = '';
-    return this.#finish([event], { end: this.#reading(this.#seq), direct: true });
+    this.append(event);
+    return this.#finish({ end: this.#reading(this.#seq), direct: true });
   }
 
-  async #finish(events: readonly StreamResponse[], tail: Tail): Promise<Ending> {
-    const ended = await this.#write(events, tail, !tail.direct);
+  async #finish(tail: Tail): Promise<Ending> {
+    const ended = await this.#write(tail, !tail.direct);
     if (ended === undefined) return 'gone';
     return ended || tail.direct || isTerminal(this.state) ? 'ended' : 'again';
   }
 
-  async #write(
-    events: readonly StreamResponse[],
-    tail: Tail,
-    snapshot: boolean,
-  ): Promise<boolean | undefined> {
-    const write = this.#next(events, tail, snapshot);
+  async #write(tail: Tail, snapshot: boolean): Promise<boolean | undefined> {
+    const write = this.#next(tail, snapshot);
     const expected = this.#seq;
-    this.#inFlight += events.length;
+    this.#inFlight += write.events.length;
     try {
       const committed = await this.services.store.append(write);
       if (!committed) {
@@ -147,7 +151,7 @@ export class TurnLog {
       this.onLost();
       return undefined;
     } finally {
-      this.#inFlight -= events.length;
+      this.#inFlight -= write.events.length;
       this.#roomMade?.();
     }
   }
@@ -159,12 +163,11 @@ export class TurnLog {
     if (this.#size > this.settings.maxTaskSize) this.#failed ??= new TaskTooLarge();
   }
 
-  #next(events: readonly StreamResponse[], tail: Tail, snapshot: boolean): TurnWrite {
+  #next(tail: Tail, snapshot: boolean): TurnWrite {
+    const events = this.#gathered;
+    this.#gathered = [];
     let status: { state?: TaskState; statusAt?: number } = {};
-    for (const event of events) {
-      this.#fold.apply(event);
-      status = statusOf(event) ?? status;
-    }
+    for (const event of events) status = statusOf(event) ?? status;
     if (tail.direct) status = { state: TaskState.COMPLETED };
     if (isTerminal(this.state) && this.settings.compactText) compact(this.#fold.task);
     const written = this.#written;
@@ -187,6 +190,7 @@ export class TurnLog {
     const now = await this.services.store.reload(this.claim.lease);
     if (!now) return;
     this.#fold = new TaskFold(now.stored.task);
+    for (const event of this.#gathered) this.#fold.apply(event);
     this.#seq = now.stored.version;
     this.#size = now.stored.size;
   }

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type AgentDefinition, type AgentEvent, AgentFailure, type TurnAbort } from '../agents/index.js';
+import { type AgentDefinition, type AgentEvents, AgentFailure, type TurnAbort } from '../agents/index.js';
 import { type StreamEvent, type StreamResponse, TaskState } from '../protocol/index.js';
 import { isInterrupted, isTerminal, type TurnClaim, transition } from '../tasks/index.js';
 import { count, traceIdOf } from '../telemetry/index.js';
@@ -34,7 +34,7 @@ export class Turn {
   readonly #output: AgentOutput;
   readonly #inbox: TurnInbox;
   readonly #context: RunningTurnContext;
-  #iterator: AsyncIterator<AgentEvent> | undefined;
+  #iterator: AsyncIterator<AgentEvents> | undefined;
   #stop: Stop | undefined;
   #onStop: ((stop: Stop) => void) | undefined;
   /** Since when the agent has been silent; undefined while it waits for us. */
@@ -132,8 +132,8 @@ export class Turn {
       this.#waitingSince = undefined;
       if (this.#stop) return 'gone';
       if (step.done) return this.#finished(held);
-      this.#yielded++;
-      for (const event of this.#output.events(step.value)) {
+      for (const event of [step.value].flat().flatMap((said) => this.#output.events(said))) {
+        this.#yielded++;
         if (this.#mayBeWhole(event)) {
           held = event;
           continue;
@@ -146,6 +146,7 @@ export class Turn {
         this.#release();
         return ending;
       }
+      this.#log.send();
     }
   }
 

@@ -3,7 +3,7 @@ import { TaskService } from '../../src/a2a/task.service.js';
 import {
   AGENT_SETTINGS,
   type AgentDefinition,
-  type AgentEvent,
+  type AgentEvents,
   AgentExecutor,
   type AgentSettings,
   type TurnContext,
@@ -40,7 +40,7 @@ import { createDatabase } from './postgres.js';
 /** The operations on tasks do not ask for cards. */
 const NO_CARDS = {} as CardService;
 
-type Script = (turn: TurnContext) => AsyncIterable<AgentEvent>;
+type Script = (turn: TurnContext) => AsyncIterable<AgentEvents>;
 
 /** An agent that does what a function says. */
 export class ScriptedExecutor extends AgentExecutor {
@@ -50,7 +50,7 @@ export class ScriptedExecutor extends AgentExecutor {
     super();
   }
 
-  execute(turn: TurnContext): AsyncIterable<AgentEvent> {
+  execute(turn: TurnContext): AsyncIterable<AgentEvents> {
     return this.script(turn);
   }
 

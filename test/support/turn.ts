@@ -1,6 +1,6 @@
 import { create, type JsonObject, type MessageInitShape } from '@bufbuild/protobuf';
 import {
-  type AgentEvent,
+  type AgentEvents,
   type AgentExecutor,
   Inbox,
   type TurnContext,
@@ -87,12 +87,14 @@ export function fakeTurn(options: FakeTurnOptions = {}): TurnContext {
 /** All that the executor says in that turn, as messages of the protocol. */
 export async function eventsOf(executor: AgentExecutor, turn: TurnContext): Promise<StreamResponse[]> {
   const events: StreamResponse[] = [];
-  for await (const event of executor.execute(turn)) events.push(responseOf(event));
+  for await (const said of executor.execute(turn)) events.push(...[said].flat().map(responseOf));
   return events;
 }
 
-export function responseOf(event: AgentEvent): StreamResponse {
-  return create(StreamResponseSchema, { payload: event });
+/** Of an executor that says one thing at a time. */
+export function responseOf(said: AgentEvents): StreamResponse {
+  const [payload] = [said].flat();
+  return create(StreamResponseSchema, { payload });
 }
 
 /** One line per event: `WORKING text`, `artifact id: text`, `message text`. For comparing whole turns at a glance. */

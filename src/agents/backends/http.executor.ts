@@ -2,7 +2,13 @@ import { EventSourceParserStream } from 'eventsource-parser/stream';
 import type { Response } from 'undici';
 import { TaskState } from '../../protocol/index.js';
 import { status } from '../agent.events.js';
-import { type AgentEvent, AgentExecutor, AgentFailure, type TurnContext } from '../agent.executor.js';
+import {
+  type AgentEvent,
+  type AgentEvents,
+  AgentExecutor,
+  AgentFailure,
+  type TurnContext,
+} from '../agent.executor.js';
 import { backendHeaders, callBackend } from './backend.client.js';
 import type { BackendOf } from './backend.schema.js';
 import { limitedText, linesOf } from './byte.lines.js';
@@ -38,7 +44,7 @@ export class HttpExecutor extends AgentExecutor {
     super();
   }
 
-  async *execute(turn: TurnContext): AsyncIterable<AgentEvent> {
+  async *execute(turn: TurnContext): AsyncIterable<AgentEvents> {
     const accepted = remoteOf<AcceptedTurn>(turn.task.metadata);
     if (turn.attempt > 1 && accepted?.trigger === turn.trigger) {
       yield* this.#later(turn, accepted.read ?? 0);
@@ -86,19 +92,24 @@ export class HttpExecutor extends AgentExecutor {
     else yield* readReply(await whole(text));
   }
 
-  /** Events of a turn that the agent has taken, from the deliveries after number `read`. */
-  async *#later(turn: TurnContext, read: number): AsyncIterable<AgentEvent> {
+  /**
+   * Events of a turn that the agent has taken, from the deliveries after number `read`. What a delivery says is committed
+   * with the note that it was read: whoever takes the turn over says none of it twice.
+   */
+  async *#later(turn: TurnContext, read: number): AsyncIterable<AgentEvents> {
     const { trigger, task, signal } = turn;
     for await (const { n, events } of this.callbacks.follow(
       { taskId: task.id, turn: trigger },
       read,
       signal,
     )) {
-      for (const event of events.map(readEvent)) {
-        yield event;
-        if (endsTurn(event)) return;
+      const said = events.map(readEvent);
+      const end = said.findIndex(endsTurn);
+      if (end >= 0) {
+        yield said.slice(0, end + 1);
+        return;
       }
-      yield noted({ trigger, read: n });
+      yield [...said, noted({ trigger, read: n })];
     }
   }
 

@@ -36,7 +36,7 @@ describe('An agent with a total time', () => {
     const events: string[] = [];
     const said = (async () => {
       for await (const event of new LimitedExecutor('x', inner, 20).execute(fakeTurn()))
-        events.push(String(event.case));
+        events.push('case' in event ? String(event.case) : 'several');
     })();
 
     await expect(said).rejects.toThrow('The agent took too long.');

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type AgentEvent, AgentExecutor, AgentFailure, type TurnContext } from '../agent.executor.js';
+import { type AgentEvents, AgentExecutor, AgentFailure, type TurnContext } from '../agent.executor.js';
 
 /** Puts a total time around an agent's turns, and tells the log why a back end failed. */
 export class LimitedExecutor extends AgentExecutor {
@@ -14,7 +14,7 @@ export class LimitedExecutor extends AgentExecutor {
     if (inner.abandon) this.abandon = (task) => inner.abandon!(task);
   }
 
-  async *execute(turn: TurnContext): AsyncIterable<AgentEvent> {
+  async *execute(turn: TurnContext): AsyncIterable<AgentEvents> {
     const over = new AbortController();
     const signal = either(turn.signal, over.signal);
     const limited: TurnContext = Object.create(turn, { signal: { value: signal } });

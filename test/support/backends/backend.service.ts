@@ -56,7 +56,7 @@ export class BackendService {
     };
     const replica = house.replica({
       script: (turn) => script.execute.execute(turn),
-      env: { PARLEY_PUSH_KEYS: KEY },
+      env: { PARLEY_PUSH_KEYS: KEY, ...(!isLive && { PARLEY_DRAIN_MS: '0' }) },
       settings,
       leaseMs,
     });
