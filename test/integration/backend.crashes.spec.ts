@@ -27,12 +27,12 @@ async function takenOver(stand: Parameters<typeof BackendService.open>[1], text:
   return { id, heir, dying };
 }
 
-/** An agent that answers 202 and says what the test has it say, one delivery each. */
+/** An agent that answers 202, with a Location that is no URL, and says what the test has it say, one delivery each. */
 async function speaker() {
   let callbackUrl = '';
   const server = await serve(async (request, response) => {
     callbackUrl = (JSON.parse(await text(request)) as { callbackUrl: string }).callbackUrl;
-    response.writeHead(202).end();
+    response.writeHead(202, { location: 'http://[' }).end();
   });
   const stand: Stand = {
     backend: { kind: 'http', url: server.url },

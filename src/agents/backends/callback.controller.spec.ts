@@ -15,4 +15,22 @@ it('An agent that posts what is no event is told what is wrong with it', async (
     kind: 'invalidParams',
     message: expect.stringMatching(/^That is no event.*: text: /),
   });
+  await refused({ type: 'artifact', id: 'empty' }).toMatchObject({
+    kind: 'invalidParams',
+    message: expect.stringMatching(/^That is no event.*: artifact: give text, data or parts$/),
+  });
+});
+
+it('A callback with a key that no index takes is told so', async () => {
+  const controller = new CallbackController(new PostgresCallbacks(undefined));
+  const taken = controller.take(
+    { taskId: 't', turn: '1', signature: 's' },
+    { type: 'done' },
+    'k'.repeat(201),
+  );
+
+  await expect(taken).rejects.toMatchObject({
+    kind: 'invalidParams',
+    message: expect.stringMatching(/^Idempotency-Key: /),
+  });
 });

@@ -4,10 +4,12 @@ import { Callbacks } from './callbacks.js';
 import { readEvent, UnreadableAnswer } from './plain.event.js';
 
 const DEEPEST = 100;
+/** More would not fit into an index. */
+const LONGEST_KEY = 200;
 
 /**
  * `POST /callbacks/{taskId}/{turn}/{signature}`: an agent that answered 202 says what came of it, one event or a list of
- * events. Needs no credential: the signature is one. 204 once it is stored, 410 when the task has ended.
+ * events. Needs no credential: the signature is one. 204 once it is stored, UnsupportedOperation when the task has ended.
  */
 @Controller('callbacks')
 export class CallbackController {
@@ -21,6 +23,11 @@ export class CallbackController {
     @Headers('idempotency-key') key?: string,
   ): Promise<void> {
     const events = eventsOf(body);
+    if (key && key.length > LONGEST_KEY) {
+      throw new A2AError('invalidParams', {
+        message: `Idempotency-Key: must not be longer than ${LONGEST_KEY} characters`,
+      });
+    }
     const posted = await this.callbacks.post({ taskId, turn: Number(turn), signature, events, key });
     if (posted === 'taken') return;
     if (posted === 'unknown') throw new A2AError('notFound');

@@ -116,7 +116,8 @@ export class HttpExecutor extends AgentExecutor {
   /** Only where it was before: credentials go nowhere else. */
   #deleteOnCancel(turn: TurnContext, response: Response, headers: Record<string, string>): () => void {
     const location = response.headers.get('location');
-    const url = location && new URL(location, this.backend.url);
+    const isUrl = location !== null && URL.canParse(location, this.backend.url);
+    const url = isUrl && new URL(location, this.backend.url);
     if (!url || url.origin !== new URL(this.backend.url).origin) return () => {};
     const onAbort = () => {
       if (turn.signal.reason === 'lease-lost' || turn.signal.reason === 'shutdown') return;

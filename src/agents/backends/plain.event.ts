@@ -142,6 +142,10 @@ export function parsed(text: string): unknown {
 
 function agentEvent(event: PlainEvent): AgentEvent {
   const parts = partsOf(event);
+  const isPart = event.type === 'artifact' && event.append;
+  if ((event.type === 'message' || event.type === 'artifact') && parts.length === 0 && !isPart) {
+    throw new UnreadableAnswer(`${event.type}: give text, data or parts`);
+  }
   if (event.type === 'message') {
     return { case: 'message', value: { role: Role.AGENT, parts, metadata: event.metadata } };
   }
