@@ -166,11 +166,20 @@ export class Intake {
     const event = messageEvent({ ...message, taskId, contextId });
     const tail = this.feed.follow(taskId, 0);
     try {
-      const delivered = await this.store.deliver({ taskId, event, request, identity, scope, push });
+      const mostBytes = agent.settings.maxTaskSize;
+      const delivered = await this.store.deliver({
+        taskId,
+        event,
+        request,
+        identity,
+        scope,
+        push,
+        mostBytes,
+      });
       if (delivered === 'duplicate' || !delivered) {
         void tail.return();
         if (delivered === 'duplicate') return await this.#repeat(incoming);
-        return await this.#unlessKnown(incoming, hasEnded(taskId));
+        return await this.#unlessKnown(incoming, await this.#refusal(taskId, incoming));
       }
       this.feed.publish(taskId, [delivered.event]);
       this.runner.deliver(taskId, delivered.event);
@@ -184,6 +193,12 @@ export class Intake {
       void tail.return();
       throw error;
     }
+  }
+
+  /** Why a task did not take a message that it seemed to take: what came at the same moment was first. */
+  async #refusal(taskId: string, { scope, agent }: Incoming): Promise<A2AError> {
+    const stored = await this.store.read(taskId, scope);
+    return !stored || isTerminal(stored.task.status!.state) ? hasEnded(taskId) : tooLarge(stored, agent);
   }
 
   /** A message that is not taken, unless it is a repeat of one that was. */

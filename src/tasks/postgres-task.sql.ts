@@ -98,7 +98,8 @@ export const CREATED = 'SELECT id FROM tasks WHERE id = $1';
 /**
  * A message or approval for a task: appended, and the lease taken when no turn runs. $1 task, $2..$4 scope or
  * null, $5 states in which it waits or null, $6 payload, $7 request, $8 key, $9 hash, $10 holder, $11 lease ms, $12 state,
- * $13 status time, $14 the time that the status has to be of, or null. With a push config, LOCK comes before it in
+ * $13 status time, $14 the time that the status has to be of, or null, $15 bytes
+ * of the payload, $16 most bytes that were delivered before, or null. With a push config, LOCK comes before it in
  * the same transaction and ADD_PUSH after.
  */
 export const DELIVER = `
@@ -107,11 +108,13 @@ WITH old AS (
   WHERE id = $1 AND ($2::text IS NULL OR (organisation = $2 AND owner = $3 AND agent = $4)) AND NOT direct
     AND state NOT IN ${ENDED} AND ($5::int[] IS NULL OR (state = ANY($5) AND ${WAITING}))
     AND ($14::timestamptz IS NULL OR status_at = $14)
+    AND ($16::bigint IS NULL OR inbox_bytes <= $16)
   FOR UPDATE
 ), u AS (
   UPDATE tasks t SET
     version = version + 1,
     inbox_seq = version + 1,
+    inbox_bytes = inbox_bytes + $15,
     state = coalesce($12::smallint, state),
     status_at = coalesce($13::timestamptz, status_at),
     changed = CASE WHEN $12::smallint IS NULL THEN changed ELSE ${TRANSACTION} END,

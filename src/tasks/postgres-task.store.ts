@@ -121,7 +121,7 @@ export class PostgresTaskStore extends TaskStore {
   }
 
   #deliveryValues(delivery: Delivery, payload: string) {
-    const { taskId, scope, states, request, identity, state, statusAt, since } = delivery;
+    const { taskId, scope, states, request, identity, state, statusAt, since, mostBytes } = delivery;
     return [
       taskId,
       ...(scope ? [scope.organisation, scope.owner, scope.agent] : [null, null, null]),
@@ -135,6 +135,8 @@ export class PostgresTaskStore extends TaskStore {
       state ?? null,
       statusAt === undefined ? null : new Date(statusAt),
       since === undefined ? null : new Date(since),
+      Buffer.byteLength(payload),
+      mostBytes ?? null,
     ];
   }
 

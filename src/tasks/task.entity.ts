@@ -22,6 +22,7 @@ export class TaskEntity {
   @Column('timestamptz', { name: 'lease_until', nullable: true }) leaseUntil!: Date | null;
   @Column('integer', { default: 1 }) attempt!: number;
   @Column('integer', { default: 0 }) handovers!: number;
+  @Column('bigint', { name: 'inbox_bytes', default: 0 }) inboxBytes!: string;
   @Column('timestamptz', { name: 'cancel_requested_at', nullable: true }) cancelRequestedAt!: Date | null;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
   @Column('boolean', { default: false }) push!: boolean;

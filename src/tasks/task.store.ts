@@ -116,6 +116,8 @@ export interface Delivery {
   readonly statusAt?: number;
   /** The task takes it only as long as its status is of this time, milliseconds: a wait that is over takes no answer. */
   readonly since?: number;
+  /** The task takes it only as long as earlier deliveries come to no more bytes; counted exactly. */
+  readonly mostBytes?: number;
   readonly push?: PushTarget;
 }
 

@@ -20,6 +20,7 @@ import {
   send,
   stateOf,
   taskOf,
+  textOf,
   until,
 } from '../support/house.js';
 
@@ -243,6 +244,23 @@ describe('a turn', () => {
     await expect(replica.service.sendMessage(send('on', { taskId: id }), call())).rejects.toMatchObject({
       kind: 'unsupportedOperation',
     });
+  });
+
+  it('takes no more messages of one moment than it has room for', async () => {
+    const replica = open(
+      async function* () {
+        yield inputRequired({ id: 'more', kind: 'text', text: 'More?' });
+      },
+      { maxTaskSize: 25_000 },
+    );
+    const { id } = taskOf(await replica.service.sendMessage(send('go'), call()));
+    const sends = Array.from({ length: 20 }, () => send('x'.repeat(10_000), { taskId: id, now: true }));
+    const answers = await Promise.allSettled(sends.map((each) => replica.service.sendMessage(each, call())));
+    const refused = answers.filter((answer) => answer.status === 'rejected');
+    expect(new Set(refused.map(({ reason }) => reason.kind))).toEqual(new Set(['payloadTooLarge']));
+    expect(answers.length - refused.length).toBeLessThanOrEqual(3);
+    const large = (await replica.read(id)).history.filter((each) => textOf(each).length === 10_000);
+    expect(large).toHaveLength(answers.length - refused.length);
   });
 
   it('ends a blocking send at the cap with the running task', async () => {

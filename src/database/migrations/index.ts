@@ -12,6 +12,7 @@ import { Handovers1764500000010 } from './0010-handovers.js';
 import { PushCircuit1764500000011 } from './0011-push-circuit.js';
 import { PushMoves1764500000012 } from './0012-push-moves.js';
 import { PushDeliveries1764500000013 } from './0013-push-deliveries.js';
+import { InboxBytes1764500000014 } from './0014-inbox-bytes.js';
 
 /** Every migration, oldest first. A released one never changes; its class name ends in its timestamp. */
 export const MIGRATIONS: readonly (new () => Migration)[] = [
@@ -28,4 +29,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   PushCircuit1764500000011,
   PushMoves1764500000012,
   PushDeliveries1764500000013,
+  InboxBytes1764500000014,
 ];
