@@ -25,7 +25,8 @@ of the HTTP+JSON binding.
 | \`historyLength\`, \`includeArtifacts\` | As in ListTasks; by default neither history nor artifacts. |
 
 - The feed has the caller's own tasks with the agent, each where its status last changed, in the order of those
-  changes. A task that changed twice since the cursor comes once, as it is now.
+  changes. A task that changed twice since the cursor comes once, as it is now. One whose agent may still answer with
+  a Message alone comes with its first event.
 - Nothing is left out: a change shows only once every transaction that began before it has ended, so no change can
   turn up before a cursor that was given out. While somebody keeps a writing transaction open in the same Postgres,
   the feed waits for it.

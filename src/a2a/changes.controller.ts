@@ -1,6 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AgentRegistry } from '../agents/index.js';
 import {
   encodeMessageText,
   hiddenExtensions,
@@ -32,6 +33,7 @@ const POSITION = /^(\d{1,15})\.([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-
 export class ChangesController {
   constructor(
     private readonly dispatcher: Dispatcher,
+    private readonly agents: AgentRegistry,
     private readonly store: TaskStore,
     private readonly faults: Faults,
   ) {}
@@ -73,9 +75,10 @@ export class ChangesController {
   async #wait(call: Call, { from, limit, waitMs }: Wanted): Promise<Changes> {
     const { signal } = call;
     const scope = reachOf(call);
+    const decided = this.agents.versions(call.agent).some(({ settings }) => settings.directReplies);
     const end = performance.now() + waitMs;
     for (;;) {
-      const changes = await this.store.changes({ scope, after: from, limit });
+      const changes = await this.store.changes({ scope, after: from, limit, decided });
       const left = end - performance.now();
       if (changes.tasks.length > 0 || left <= 0 || signal.aborted) return changes;
       await after(Math.min(LOOK_MS, left), undefined, { signal }).catch(() => undefined);

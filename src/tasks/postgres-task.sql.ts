@@ -40,7 +40,7 @@ WITH w AS (
     state = coalesce(w.state, t.state),
     status_at = coalesce(w.status_at, t.status_at),
     direct = coalesce(w.direct, t.direct),
-    changed = CASE WHEN w.state IS NULL THEN t.changed ELSE ${TRANSACTION} END,
+    changed = CASE WHEN w.state IS NULL AND t.version > 1 THEN t.changed ELSE ${TRANSACTION} END,
     snapshot = CASE WHEN w.snapshot_base = t.version THEN w.snapshot ELSE t.snapshot END,
     snapshot_seq = CASE WHEN w.snapshot_base = t.version THEN w.snapshot_seq ELSE t.snapshot_seq END,
     lease_writes = t.lease_writes + w.n,
@@ -117,7 +117,7 @@ WITH old AS (
     inbox_bytes = inbox_bytes + $15,
     state = coalesce($12::smallint, state),
     status_at = coalesce($13::timestamptz, status_at),
-    changed = CASE WHEN $12::smallint IS NULL THEN changed ELSE ${TRANSACTION} END,
+    changed = CASE WHEN $12::smallint IS NULL AND version > 1 THEN changed ELSE ${TRANSACTION} END,
     lease_holder = CASE WHEN idle THEN $10 ELSE lease_holder END,
     lease_token = CASE WHEN idle THEN lease_token + 1 ELSE lease_token END,
     lease_writes = CASE WHEN idle THEN 0 ELSE lease_writes END,
@@ -224,12 +224,12 @@ FROM (SELECT 1) AS one LEFT JOIN (${fitting(page, 'status_at DESC, id DESC')}) A
 ORDER BY page.status_at DESC, page.id DESC`;
 }
 
-/** $1..$3 reach, $4 and $5 the last row before, $6 limit. */
+/** $1..$3 reach, $4 and $5 the last row before, $6 limit, $7 whether the agent may still answer with a Message alone. */
 export const changes = (isOfOne: boolean) =>
   fitting(
     `SELECT t.id, t.changed, t.version, t.snapshot, ${TAIL} FROM tasks t
   WHERE t.organisation = $1 AND ${ownerIs(isOfOne)} AND t.agent = $3 AND NOT t.direct
-    AND (t.changed, t.id) > ($4::bigint, $5::uuid)
+    AND (t.changed, t.id) > ($4::bigint, $5::uuid) AND (t.version > 1 OR NOT $7::boolean)
     AND t.changed < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
   ORDER BY t.changed, t.id LIMIT $6`,
     'changed, id',

@@ -231,10 +231,10 @@ export class PostgresTaskStore extends TaskStore {
     return { tasks, total: rows[0]?.total ?? 0, more: (rows[0]?.found ?? 0) > tasks.length };
   }
 
-  async changes({ scope, after, limit }: ChangeQuery): Promise<Changes> {
+  async changes({ scope, after, limit, decided = false }: ChangeQuery): Promise<Changes> {
     const { transaction, id } = after ?? { transaction: 0, id: NIL };
     const isOfOne = scope.owner !== undefined;
-    const values = [...reached(scope), transaction, id, limit];
+    const values = [...reached(scope), transaction, id, limit, decided];
     type Row = TaskRow & { id: string; changed: number };
     const rows = await this.#rows<Row>(
       { name: isOfOne ? 'changes' : 'changes-all', text: sql.changes(isOfOne), values },

@@ -199,6 +199,11 @@ export interface ChangeQuery {
   /** Where the last page ended; undefined from the beginning. */
   readonly after?: ChangePosition;
   readonly limit: number;
+  /**
+   * Only tasks of which more is known than the message: their agent may still answer with a Message alone, and then there
+   * never was a task. The next event is a change.
+   */
+  readonly decided?: boolean;
 }
 
 /** A place in the order in which a caller's tasks changed: transaction and task. */

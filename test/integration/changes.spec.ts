@@ -4,7 +4,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ChangesController } from '../../src/a2a/changes.controller.js';
 import { Dispatcher } from '../../src/a2a/dispatcher.js';
 import { Faults } from '../../src/a2a/faults.js';
-import { completed, inputRequired, working } from '../../src/agents/index.js';
+import {
+  AgentRegistry,
+  artifact,
+  completed,
+  inputRequired,
+  message,
+  textPart,
+  working,
+} from '../../src/agents/index.js';
 import type { Task } from '../../src/protocol/index.js';
 import { TaskStore } from '../../src/tasks/index.js';
 import { testConfig } from '../support/config.js';
@@ -15,6 +23,7 @@ let house: House;
 let replica: Replica;
 let app: NestFastifyApplication;
 let subject = 'alice';
+const settings = { directReplies: false };
 
 beforeAll(async () => {
   house = await House.open();
@@ -35,6 +44,7 @@ beforeAll(async () => {
       Faults,
       { provide: Dispatcher, useValue: { admit } },
       { provide: TaskStore, useValue: replica.store },
+      { provide: AgentRegistry, useValue: { versions: () => [{ settings }] } },
     ],
   })
   class ChangesUnderTest {}
@@ -129,6 +139,33 @@ describe('the change feed', () => {
     await late.query('COMMIT');
     late.release();
     expect((await settled(cursor, 2)).tasks.map(({ id }) => id)).toEqual([slow, fast]);
+  });
+
+  it('shows a task of an agent that may answer with a Message alone once it is one, and never a Message', async () => {
+    subject = 'heidi';
+    settings.directReplies = true;
+    const goOn: (() => void)[] = [];
+    const other = house.replica({
+      settings,
+      script: async function* ({ message: { parts } }) {
+        await new Promise<void>((resolve) => goOn.push(resolve));
+        if (parts[0]!.content.value === 'hello') return yield message('hi');
+        yield artifact({ parts: [textPart('one')] });
+        yield completed();
+      },
+    });
+    const [reply, task] = ['hello', 'work'].map((text) => other.service.sendMessage(send(text), caller()));
+    await until(() => goOn.length === 2);
+    const ended = await run('now');
+    const before = await settled('', 1);
+    expect(before.tasks.map(({ id }) => id)).toEqual([ended]);
+    for (const go of goOn) go();
+    expect((await reply!).payload.case).toBe('message');
+    const id = ((await task!).payload.value as Task).id;
+    const after = await settled(before.cursor, 1);
+    expect(new Set(after.tasks.map((changed) => changed.id))).toEqual(new Set([id]));
+    expect(after.tasks.at(-1)).toMatchObject({ id, status: { state: 'TASK_STATE_COMPLETED' } });
+    settings.directReplies = false;
   });
 
   it('refuses a cursor and numbers that are none', async () => {
