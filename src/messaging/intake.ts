@@ -126,6 +126,7 @@ export class Intake {
         void tail.return();
         return await this.#repeat(incoming);
       }
+      tail.seek(1);
       countState(agent.id, TaskState.SUBMITTED);
       const stored = { task, version: 1, size: 0, agentVersion };
       const trigger = new StreamEvent(messageEvent(task.history[0]!), 1);
@@ -184,7 +185,8 @@ export class Intake {
       this.feed.publish(taskId, [delivered.event]);
       this.runner.deliver(taskId, delivered.event);
       const claim = delivered.lease && (await this.store.reload(delivered.lease));
-      const stored = claim?.stored ?? (await this.store.read(taskId, scope))!;
+      const stored = claim?.stored ?? (await this.store.read(taskId, scope));
+      if (!stored) throw new A2AError('taskNotFound', { metadata: { taskId } });
       tail.seek(stored.version);
       const turn = claim ? this.runner.start(claim) : this.runner.get(taskId);
       const moved = !claim && (await this.#moved(stored, delivered.event.seq!));

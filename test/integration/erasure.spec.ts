@@ -23,6 +23,7 @@ beforeAll(async () => {
       script: async function* ({ message: { parts }, signal }) {
         const text = parts[0]!.content.value;
         if (text === 'direct') return yield message('hi');
+        if (text === 'mute') await new Promise((resolve) => signal.addEventListener('abort', resolve));
         yield artifact({ parts: [textPart('alice lives in Paris')] });
         if (text === 'run') await new Promise((resolve) => signal.addEventListener('abort', resolve));
         aborted = signal.reason;
@@ -83,6 +84,16 @@ describe('the erasure of a caller', () => {
     expect(receipt.subjectDigest).toBe(digest);
     expect(await store.receipts()).toEqual([receipt]);
     expect(receipt.events).toBeGreaterThan(6);
+  });
+
+  it('lets go of a call that still waits for the first word of its task', async () => {
+    const principal = { organisation: '', subject: 'carol', scopes: new Set<string>() };
+    const waiting = replica.service.sendMessage(send('mute'), call({ principal }));
+    const carol = { text: `SELECT FROM tasks WHERE owner = 'carol'` };
+    await until(async () => (await replica.postgres.query(carol)).rowCount === 1);
+
+    await store.erase({ organisation: '', subject: 'carol' }, 'ann');
+    expect((await waiting).payload.case).toBe('task');
   });
 
   it('of one who has nothing is a receipt of nothing', async () => {
