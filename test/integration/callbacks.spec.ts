@@ -101,6 +101,23 @@ describe('A callback address', () => {
     );
     expect(await there.post({ ...address, events: [1] })).toBe('ended');
   });
+
+  it('takes nothing when its turn has ended, but knows what it took before', async () => {
+    const address = await addressOf(await begin('work'));
+    expect(await here.post({ ...address, events: [1], key: 'k' })).toBe('taken');
+    const text = `UPDATE tasks SET read_seq = inbox_seq WHERE id = $1`;
+    await replica.postgres.query({ text, values: [address.taskId] });
+    expect(await there.post({ ...address, events: [1], key: 'k' })).toBe('taken');
+    expect(await there.post({ ...address, events: [2] })).toBe('ended');
+
+    const asked = await begin('ask');
+    const rests = async () => (await replica.read(asked)).status?.state === TaskState.INPUT_REQUIRED;
+    await until(rests);
+    expect(await here.post({ ...(await addressOf(asked)), events: [1] })).toBe('ended');
+    await replica.service.sendMessage(send('ask', { taskId: asked }), call());
+    expect(await here.post({ ...(await addressOf(asked)), events: [1] })).toBe('ended');
+    await replica.cancel(asked);
+  });
 });
 
 describe('Waiting tasks', () => {

@@ -9,7 +9,7 @@ const LONGEST_KEY = 200;
 
 /**
  * `POST /callbacks/{taskId}/{turn}/{signature}`: an agent that answered 202 says what came of it, one event or a list of
- * events. Needs no credential: the signature is one. 204 once it is stored, UnsupportedOperation when the task has ended.
+ * events. Needs no credential: the signature is one. 204 once it is stored, UnsupportedOperation when the turn has ended.
  */
 @Controller('callbacks')
 export class CallbackController {
@@ -31,7 +31,7 @@ export class CallbackController {
     const posted = await this.callbacks.post({ taskId, turn: Number(turn), signature, events, key });
     if (posted === 'taken') return;
     if (posted === 'unknown') throw new A2AError('notFound');
-    throw new A2AError('unsupportedOperation', { message: 'The task has ended' });
+    throw new A2AError('unsupportedOperation', { message: 'The turn has ended' });
   }
 }
 

@@ -18,7 +18,7 @@ export interface CallbackPost extends CallbackTurn {
   readonly key?: string;
 }
 
-/** `ended`: the task takes nothing any more. `unknown`: nobody was given such an address. */
+/** `ended`: the turn is over, and nobody would read it. `unknown`: nobody was given such an address. */
 export type Posted = 'taken' | 'ended' | 'unknown';
 
 /**

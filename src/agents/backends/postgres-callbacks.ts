@@ -15,11 +15,14 @@ const MOST_COLLISIONS = 20;
 const ENDED = [TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED];
 
 const SECRET = `SELECT value FROM deployment_secrets WHERE name = 'callback'`;
-/** The next number of the turn: of two at once, one collides and comes again, so that none is passed over. */
+/**
+ * The next number of the turn: of two at once, one collides and comes again, so that none is passed over. A turn that is
+ * over has its message read.
+ */
 const POST = `
   INSERT INTO agent_callbacks (task_id, turn, n, key, events)
   SELECT id, $2, coalesce((SELECT max(n) FROM agent_callbacks WHERE task_id = $1 AND turn = $2), 0) + 1, $3, $4
-  FROM tasks WHERE id = $1 AND NOT state = ANY ($5)
+  FROM tasks WHERE id = $1 AND NOT state = ANY ($5) AND read_seq < $2
     AND NOT EXISTS (SELECT FROM agent_callbacks WHERE task_id = $1 AND turn = $2 AND key = $3)`;
 const IS_KNOWN = 'SELECT FROM agent_callbacks WHERE task_id = $1 AND turn = $2 AND key = $3';
 const AFTER = 'SELECT n, events FROM agent_callbacks WHERE task_id = $1 AND turn = $2 AND n > $3 ORDER BY n';
