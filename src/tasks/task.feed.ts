@@ -78,11 +78,13 @@ export class TaskFeed {
 
   async #catchUp(topics: readonly Topic[]): Promise<void> {
     if (topics.length === 0) return;
+    // One that is about to be created is followed before it is there, and may be there by the time of the answer.
+    const begun = topics.filter((topic) => topic.head > 0);
     try {
       const versions = await this.store.versions(topics.map((topic) => topic.taskId));
       for (const [taskId, seq] of versions) this.#topics.get(taskId)?.raise(seq);
-      // Erased meanwhile. One that is about to be created is followed before it is there.
-      for (const topic of topics) if (topic.head > 0 && !versions.has(topic.taskId)) end(topic);
+      // Erased meanwhile.
+      for (const topic of begun) if (!versions.has(topic.taskId)) end(topic);
     } catch {
       // The database is away; the next round asks again.
     }
