@@ -1,4 +1,4 @@
-import type { DeliveryFilter } from './push.store.js';
+import type { DeliveryFilter, Redelivery } from './push.store.js';
 
 const OWNED = 't.id = $1 AND t.organisation = $2 AND t.owner = $3 AND t.agent = $4 AND NOT t.direct';
 const HELD = 'claimed_until > clock_timestamp()';
@@ -149,37 +149,47 @@ SELECT p.task_id AS "taskId", p.id AS "configId", t.agent, p.url, p.host, p.stat
   p.created_at AS "createdAt"
 FROM push_configs p JOIN tasks t ON t.id = p.task_id`;
 
+type Wanted = Pick<DeliveryFilter, 'agent' | 'state' | 'taskId' | 'host'> & Pick<Redelivery, 'configId'>;
+
 /**
- * Each filter that is given has its own statement, so that each has the plan of its index. The state stands in the text:
- * the indexes of what is dead are partial.
+ * Only the filters that are given stand in a statement, so that it has the plan of their index; and the state as it is, as
+ * the indexes of what is dead are partial. `put` takes a value in and answers its place.
  */
-export function deliveries({ agent, state, taskId, host, after, limit }: DeliveryFilter) {
-  const values: unknown[] = [];
-  const put = (value: unknown) => `$${values.push(value)}`;
-  const wanted = [
+function wanted({ agent, state, taskId, configId, host }: Wanted, put: (value: unknown) => string): string {
+  return [
     state ? `p.state = '${state}'` : `p.state <> 'deleted'`,
     ...(taskId ? [`p.task_id = ${put(taskId)}`] : []),
+    ...(configId ? [`p.id = ${put(configId)}`] : []),
     ...(host ? [`p.host = ${put(host)}`] : []),
     ...(agent ? [`t.agent = ${put(agent)}`] : []),
-    ...(after ? [`(p.task_id, p.id) < (${put(after.taskId)}, ${put(after.id)})`] : []),
-  ];
-  const text = `${DELIVERY} WHERE ${wanted.join(' AND ')}
+  ].join(' AND ');
+}
+
+export function deliveries({ after, limit, ...filter }: DeliveryFilter) {
+  const values: unknown[] = [];
+  const put = (value: unknown) => `$${values.push(value)}`;
+  const rest = after ? `AND (p.task_id, p.id) < (${put(after.taskId)}, ${put(after.id)})` : '';
+  const text = `${DELIVERY} WHERE ${wanted(filter, put)} ${rest}
     ORDER BY p.task_id DESC, p.id DESC LIMIT ${put(limit)}`;
   return { text, values };
 }
 
-/** $1 task, $2 config, $3 host, $4 the event to begin after. Of a host only what is dead. */
-export const REDELIVER = `
+/** Of a host only what is dead. */
+export function redeliver({ after, ...what }: Redelivery) {
+  const values: unknown[] = [after ?? null];
+  const put = (value: unknown) => `$${values.push(value)}`;
+  const state = what.host === undefined ? undefined : 'dead';
+  const text = `
 WITH w AS (
-  SELECT p.task_id, p.id, t.version FROM push_configs p JOIN tasks t ON t.id = p.task_id
-  WHERE p.state <> 'deleted' AND ($1::uuid IS NULL OR p.task_id = $1) AND ($2::text IS NULL OR p.id = $2)
-    AND ($3::text IS NULL OR (p.host = $3 AND p.state = 'dead'))
-    AND least(p.cursor, $4::bigint) < t.version
+  SELECT p.task_id, p.id FROM push_configs p JOIN tasks t ON t.id = p.task_id
+  WHERE ${wanted({ ...what, state }, put)} AND least(p.cursor, $1::bigint) < t.version
   ORDER BY p.task_id, p.id FOR UPDATE OF p
 )
 UPDATE push_configs p SET
-  state = 'open', tries = 0, due_at = now(), cursor = least(p.cursor, $4::bigint), moves = p.moves + 1
+  state = 'open', tries = 0, due_at = now(), cursor = least(p.cursor, $1::bigint), moves = p.moves + 1
 FROM w WHERE p.task_id = w.task_id AND p.id = w.id`;
+  return { text, values };
+}
 
 /** Of a host that an operator pauses the circuit is no longer asked. */
 export const PAUSE = `

@@ -127,9 +127,8 @@ export class PostgresPushStore extends PushStore {
     return (await available(this.postgres.query<DeliveryRow>(sql.deliveries(filter)))).rows;
   }
 
-  async redeliver({ taskId, configId, host, after }: Redelivery): Promise<number> {
-    const values = [taskId ?? null, configId ?? null, host ?? null, after ?? null];
-    return this.#count('push-redeliver', sql.REDELIVER, values);
+  async redeliver(what: Redelivery): Promise<number> {
+    return (await available(this.postgres.query(sql.redeliver(what)))).rowCount ?? 0;
   }
 
   async pause(host: string): Promise<void> {
@@ -158,10 +157,6 @@ export class PostgresPushStore extends PushStore {
 
   async backlog(): Promise<PushBacklog> {
     return (await this.#rows<PushBacklog>('push-backlog', sql.BACKLOG, []))[0]!;
-  }
-
-  async #count(name: string, text: string, values: unknown[]): Promise<number> {
-    return (await available(this.postgres.query({ name, text, values }))).rowCount ?? 0;
   }
 
   async #rows<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {

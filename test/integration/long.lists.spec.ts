@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TaskState } from '../../src/protocol/index.js';
 import type { DeliveryFilter } from '../../src/push/index.js';
-import { deliveries } from '../../src/push/postgres-push.sql.js';
+import { deliveries, redeliver } from '../../src/push/postgres-push.sql.js';
 import { type ListFilter, list } from '../../src/tasks/postgres-task.sql.js';
 import { House, type Replica } from '../support/house.js';
 import { insertTasks } from '../support/task.rows.mjs';
@@ -142,6 +142,17 @@ describe(`The deliveries of ${COUNT} tasks`, () => {
       });
       expect(blocksOf(JSON.parse(rows[0]!['QUERY PLAN'])[0].Plan)).toBeLessThan(500);
     }
+  });
+
+  it('are sent again by host, and no others are looked at', async () => {
+    const { text, values } = redeliver({ host: 'rare.example' });
+    const plan = await replica.postgres.transaction(async (connection) => {
+      const explain = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`;
+      const { rows } = await connection.query({ text: explain, values });
+      await connection.query('ROLLBACK');
+      return JSON.parse(rows[0]['QUERY PLAN'])[0].Plan;
+    });
+    expect(blocksOf(plan)).toBeLessThan(5_000);
   });
 
   it('are told whole, page by page', async () => {
