@@ -154,8 +154,8 @@ export abstract class PushStore {
   /** Hosts that operators have paused. */
   abstract paused(): Promise<string[]>;
   /**
-   * Pauses a host that has failed so often in a row, for all replicas and 5 s; for twice as long as before, up to a
-   * minute, when its probe failed. One that is paused already stays so.
+   * Pauses a host that has failed so often in a row, for all replicas and 5 s; for twice as long as before, up to
+   * 20 s, when its probe failed. One that is paused already stays so.
    */
   abstract trip(host: string, failures: number, probed: boolean): Promise<void>;
   /** Its probe succeeded: ends the pause, unless it is an operator's. */

@@ -41,13 +41,13 @@ export class LimitedExecutor extends AgentExecutor {
 
 /** Not `AbortSignal.any`: it has Node keep a turn that is long over until the whole heap is collected. */
 function either(...signals: AbortSignal[]): AbortSignal {
-  const either = new AbortController();
+  const joined = new AbortController();
   for (const signal of signals) {
-    const forward = () => either.abort(signal.reason);
+    const forward = () => joined.abort(signal.reason);
     if (signal.aborted) forward();
     else signal.addEventListener('abort', forward, { once: true });
   }
-  return either.signal;
+  return joined.signal;
 }
 
 /** The events that come before the signal. An agent that does not heed it is left to itself: nobody hears it any more. */
